@@ -1,0 +1,91 @@
+"""The user's inputs on disk: one .npz is one feed, a folder of them is many."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hotlap.errors import InputError, UsageError
+
+__all__ = ["load_feeds", "save_feeds"]
+
+Feed = dict[str, npt.NDArray[Any]]
+
+
+def load_feeds(path: str | Path, rows: bool = False) -> list[Feed]:
+    """Feeds, by the name of each input.
+
+    Args:
+        path: a ``.npz`` file (one feed as given) or a folder of them (many, in the order of their names).
+        rows: split axis 0 of every array, so that a file of n rows is n feeds of one row (the axis stays).
+
+    Returns:
+        one or more feeds. Text is a unicode array.
+
+    Raises:
+        UsageError: nothing there, or no .npz in the folder.
+        InputError: a file is broken, empty, holds pickled objects, or its arrays differ on axis 0 (``rows``).
+    """
+    feeds = [_load(file) for file in _files(Path(path))]
+    return [row for feed in feeds for row in _split(feed, path)] if rows else feeds
+
+
+def save_feeds(folder: Path, feeds: list[Feed]) -> Path:
+    """Write feeds as a folder that `load_feeds` reads back in the same order. Returns the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, feed in enumerate(feeds):
+        plain = {k: v.astype(np.str_) if v.dtype == object else v for k, v in feed.items()}
+        # By the archive's own door: np.savez(file, **feed) would trip over an input named "file".
+        with zipfile.ZipFile(folder / f"{number:06}.npz", "w") as archive:
+            for name, array in plain.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+    return folder
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(p for p in path.iterdir() if p.suffix == ".npz")
+        if not found:
+            raise UsageError(f"{path}: no .npz file in this folder")
+        return found
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder")
+    if path.suffix != ".npz":
+        raise UsageError(f"{path}: not a .npz file; numpy.savez writes one, with an array for each input")
+    return [path]
+
+
+def _load(file: Path) -> Feed:
+    try:
+        with file.open("rb") as handle:  # numpy leaves its own handle open when the file is broken
+            if not zipfile.is_zipfile(handle):
+                raise InputError(f"{file}: not a readable .npz: no zip archive, or a truncated one")
+            handle.seek(0)
+            with np.load(handle, allow_pickle=False) as archive:
+                feed = {name: archive[name] for name in archive.files}
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        if "allow_pickle" in str(error):
+            told = "holds Python objects, which are never unpickled; text goes as a unicode array"
+            raise InputError(f"{file}: {told}") from error
+        raise InputError(f"{file}: not a readable .npz: {error}") from error
+    if not feed:
+        raise InputError(f"{file}: holds no array")
+    return feed
+
+
+def _split(feed: Feed, where: str | Path) -> list[Feed]:
+    counts = {name: array.shape[0] if array.ndim else None for name, array in feed.items()}
+    sizes = set(counts.values())
+    if len(sizes) != 1 or None in sizes:
+        told = ", ".join(f'"{n}" has {"no axis" if c is None else c}' for n, c in counts.items())
+        raise InputError(f"{where}: rows need the same size on axis 0 of every array: {told}")
+    (count,) = sizes
+    if not count:
+        raise InputError(f"{where}: holds no row")
+    return [{name: array[n : n + 1] for name, array in feed.items()} for n in range(count)]

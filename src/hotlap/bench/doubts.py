@@ -1,0 +1,153 @@
+"""Why a reader might not believe a number: each doubt is one sentence, printed beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hotlap.bench.measurement import Measurement, ProcessResult
+from hotlap.bench.stats import FEW, Ratio
+
+__all__ = ["DISTURBED", "VOID", "comparison_doubts", "disturbed_share", "is_disturbed", "measurement_doubts"]
+
+FEW_CALLS = 20
+DISTURBED = 0.05
+"""A process is disturbed when others took more than this share of the CPUs that it may use."""
+VOID = 0.5
+"""With more than this share of disturbed processes a run says nothing."""
+DRIFT = 1.05
+"""Last third against first third: beyond the few per cent that equal processes differ by anyway."""
+MACHINE = ("os", "cpu", "cpus", "versions")
+"""What of a machine must be the same on both sides; free memory, say, never is."""
+GAP = 1.15
+"""Two groups of processes further apart than this, each tight within itself, are two modes."""
+
+
+def is_disturbed(process: ProcessResult) -> bool:
+    """Others or the hypervisor took more than `DISTURBED`; False where that is unknown."""
+    return (process.disturbance or 0.0) > DISTURBED
+
+
+def disturbed_share(processes: Sequence[ProcessResult]) -> float:
+    """Share (0 to 1) of the processes that were disturbed."""
+    return sum(map(is_disturbed, processes)) / len(processes)
+
+
+def measurement_doubts(processes: Sequence[ProcessResult]) -> tuple[str, ...]:
+    """The doubts about one side."""
+    doubts = [
+        _few_processes(processes),
+        _few_calls(processes),
+        _part_of_the_feeds(processes),
+        _disturbed(processes),
+        _unknown(processes),
+        _throttled(processes),
+        _drift(processes),
+        _two_modes(processes),
+    ]
+    return tuple(d for d in doubts if d)
+
+
+def comparison_doubts(a: Measurement, b: Measurement, ratio: Ratio) -> tuple[str, ...]:
+    """The doubts about both sides, each named after its side, and about the difference itself."""
+    doubts = []
+    sides = {name: measurement_doubts(m.processes) for name, m in (("baseline", a), ("candidate", b))}
+    for doubt in dict.fromkeys([*sides["baseline"], *sides["candidate"]]):
+        where = [name for name, found in sides.items() if doubt in found]
+        doubts.append(doubt if len(where) == 2 else f"{where[0]}: {doubt}")
+    differs = [key for key in MACHINE if a.machine.get(key) != b.machine.get(key)]
+    if differs:
+        doubts.append(f"the two sides were measured on different machines: {', '.join(differs)} differ")
+    if a.workload != b.workload:
+        doubts.append("the two sides were measured under different workloads")
+    if _noise_hides(ratio):
+        span = f"{ratio.value:.3f} within {ratio.low:.3f} to {ratio.high:.3f}"
+        doubts.append(f"the noise is larger than the difference: {span}")
+    return tuple(doubts)
+
+
+def _few_processes(processes: Sequence[ProcessResult]) -> str:
+    if len(processes) >= FEW:
+        return ""
+    return (
+        f"only {len(processes)} processes a side are too few for a 95 % interval, so it is the whole range "
+        "seen (10 to 12 are wanted)"
+    )
+
+
+def _few_calls(processes: Sequence[ProcessResult]) -> str:
+    fewest = min(p.calls for p in processes)
+    if fewest >= FEW_CALLS:
+        return ""
+    return f"only {fewest} calls in a process (at least {FEW_CALLS} are wanted): give each more seconds"
+
+
+def _part_of_the_feeds(processes: Sequence[ProcessResult]) -> str:
+    worst = min(processes, key=lambda p: p.calls / p.feeds)
+    if worst.calls >= worst.feeds:
+        return ""
+    return f"a process got through {worst.calls} of {worst.feeds} inputs only: give each more seconds"
+
+
+def _disturbed(processes: Sequence[ProcessResult]) -> str:
+    count = sum(map(is_disturbed, processes))
+    if not count:
+        return ""
+    worst = max(p.disturbance or 0.0 for p in processes)
+    return (
+        f"other work took more than {100 * DISTURBED:.0f} % of the CPUs "
+        f"in {count} of {len(processes)} processes (up to {100 * worst:.0f} %)"
+    )
+
+
+def _unknown(processes: Sequence[ProcessResult]) -> str:
+    if any(p.foreign is not None for p in processes):
+        return ""
+    return (
+        "what other work took of the CPUs is unknown: this system does not say, "
+        "or the processes were too short"
+    )
+
+
+def _throttled(processes: Sequence[ProcessResult]) -> str:
+    count = sum((p.throttled or 0) > 0 for p in processes)
+    return f"the CPU quota throttled {count} of {len(processes)} processes" if count else ""
+
+
+def _drift(processes: Sequence[ProcessResult]) -> str:
+    third = len(processes) // 3
+    if third < 2:
+        return ""
+    in_order = sorted(processes, key=lambda p: p.order)
+    first, last = (np.median([p.p50 for p in part]) for part in (in_order[:third], in_order[-third:]))
+    change = last / first
+    if 1 / DRIFT < change < DRIFT:
+        return ""
+    word = "slower" if change > 1 else "faster"
+    return (
+        f"it drifted: the last third of the processes is {100 * abs(change - 1):.0f} % {word} than the first"
+    )
+
+
+def _two_modes(processes: Sequence[ProcessResult]) -> str:
+    """Two groups, each at least a quarter of the processes, with a gap wider than either group."""
+    p50 = np.sort([p.p50 for p in processes])
+    least = max(2, len(p50) // 4)
+    if len(p50) < 2 * least:
+        return ""
+    cut = least + int(np.argmax(np.diff(p50)[least - 1 : len(p50) - least]))
+    low, high = p50[:cut], p50[cut:]
+    gap, widest = high[0] / low[-1], max(low[-1] / low[0], high[-1] / high[0])
+    if gap < GAP or gap < widest:
+        return ""
+    return (
+        f"the processes fall into two groups: {len(low)} around {np.median(low) * 1e3:.3g} ms, "
+        f"{len(high)} around {np.median(high) * 1e3:.3g} ms"
+    )
+
+
+def _noise_hides(ratio: Ratio) -> bool:
+    gain = abs(float(np.log(ratio.value)))
+    width = float(np.log(ratio.high / ratio.low)) / 2
+    return width > max(gain, 0.02)

@@ -1,0 +1,40 @@
+"""What the parent and the measuring process tell each other, through files: `Request` and `Outcome`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from hotlap.bench.measurement import ProcessResult
+from hotlap.bench.workload import Target, Workload
+
+__all__ = ["Outcome", "Request"]
+
+
+class Request(msgspec.Struct, kw_only=True):
+    """What to measure (JSON).
+
+    Attributes:
+        target, workload: what and how long.
+        feeds: a .npz file or a folder of them; with `make`, the folder that the made feed is written to.
+        rows: each .npz holds many feeds along axis 0.
+        turn: which round this is; the order of the feeds hangs on it.
+        make: measure nothing, make one feed that fits the signature and runs.
+        outcome: the file to write the answer to.
+    """
+
+    target: Target
+    workload: Workload
+    feeds: str
+    rows: bool = False
+    turn: int = 0
+    make: bool = False
+    outcome: str
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """The answer (msgpack): done, with a result if there is one; or one line of error and its kind's name."""
+
+    done: bool = False
+    result: ProcessResult | None = None
+    error: str = ""
+    kind: str = ""

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from hotlap.bench import Comparison, Measurement, compare_measurements
+from hotlap.cli import bench, main
+from hotlap.errors import ModelError, ProviderUnavailable, TargetFailed
+from tests import tiny
+from tests.bench.results import measurement, process
+
+EVEN = [0.01 * (1 + n / 1000) for n in range(12)]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as done:
+        main(["bench", *map(str, args)])
+    out, err = capsys.readouterr()
+    assert isinstance(done.value.code, int)
+    return done.value.code, out, err
+
+
+def measured(monkeypatch: pytest.MonkeyPatch, result: Any) -> None:
+    def give(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    monkeypatch.setattr(bench, "compare", give)
+    monkeypatch.setattr(bench, "measure", give)
+
+
+def test_a_model_alone(model: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    kept = tmp_path / "m.json"
+    code, out, err = run(capsys, model, "--seconds", "0.05", "--processes", "2", "--save", kept)
+    assert code == 0 and err == ""
+    for what in ("m.onnx", "p50", "p95", "CPU time per request", "generated to fit", "spinning on"):
+        assert what in out
+    assert len(Measurement.load(kept).processes) == 2
+
+
+def test_the_table_of_a_comparison(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(monkeypatch, compare_measurements(measurement(EVEN), measurement([p / 2 for p in EVEN])))
+    code, out, _ = run(capsys, model, "--against", model)
+    assert code == 0
+    assert "faster: p50 speed-up 2.000x, 95 % interval 1.99" in out
+    assert "onnxruntime.InferenceSession(path), no options" in out
+    assert "other work meanwhile took 0.0 % of the CPUs" in out
+    assert "600 / 12" in out and "doubt" not in out
+    assert max(len(line) for line in out.splitlines()[:14]) <= 80
+
+
+def test_slower_is_a_gate_that_says_no(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(monkeypatch, compare_measurements(measurement(EVEN), measurement([p * 2 for p in EVEN])))
+    code, out, _ = run(capsys, model, "--against", model)
+    assert code == 1 and "slower" in out
+
+
+def test_a_void_run_says_so_first_and_gates_nothing(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loud = measurement(
+        EVEN, processes=tuple(process(p * 2, order=n, foreign=0.5) for n, p in enumerate(EVEN))
+    )
+    quiet = measurement(EVEN, processes=tuple(process(p, order=n, foreign=0.5) for n, p in enumerate(EVEN)))
+    measured(monkeypatch, compare_measurements(quiet, loud))
+    code, out, _ = run(capsys, model, "--against", model)
+    assert code == 0 and out.startswith("VOID")
+
+
+def test_cpu_time_stands_beside_latency_so_that_spinning_shows(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spinning = measurement(
+        EVEN, processes=tuple(process(p, order=n, cpu_s=2 * p * 50) for n, p in enumerate(EVEN))
+    )
+    measured(monkeypatch, compare_measurements(spinning, measurement(EVEN)))
+    _, out, _ = run(capsys, model, "--against", model)
+    (row,) = (line.split() for line in out.splitlines() if line.startswith("CPU time per request"))
+    assert row[-4:] == ["20.1", "ms", "10.1", "ms"]
+
+
+def test_json_is_one_document_without_the_samples(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = compare_measurements(measurement(EVEN), measurement(EVEN))
+    measured(monkeypatch, found)
+    code, out, _ = run(capsys, model, "--against", model, "--json")
+    document = json.loads(out)
+    assert code == 0 and document["verdict"] == "no difference"
+    assert document["a"]["processes"][0]["p50"] == pytest.approx(0.01)
+    assert "samples" not in out
+
+
+def test_saved_comparisons_keep_the_samples(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = compare_measurements(measurement(EVEN), measurement(EVEN))
+    measured(monkeypatch, found)
+    run(capsys, model, "--against", model, "--save", tmp_path / "c.json")
+    assert msgspec.structs.asdict(Comparison.load(tmp_path / "c.json")) == msgspec.structs.asdict(found)
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["none.onnx"], "none.onnx: no such file"),
+        (["MODEL", "--against", "none.onnx"], "none.onnx: no such file"),
+        (["MODEL", "--data", "none"], "none: no such file or folder"),
+        (["MODEL", "--rows"], "--data"),
+        (["MODEL", "--seconds", "0"], "seconds must be more than 0"),
+        (["MODEL", "--processes", "0"], "processes must be 1 or more"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    model: Path, capsys: pytest.CaptureFixture[str], args: list[str], told: str
+) -> None:
+    code, out, err = run(capsys, *(str(model) if a == "MODEL" else a for a in args))
+    assert code == 2 and out == ""
+    assert told in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("cause", "code"), [(ProviderUnavailable("no GPU here"), 3), (ModelError("no GPU here"), 2), (None, 2)]
+)
+def test_what_the_process_raised_decides_the_exit_code(
+    model: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    cause: Exception | None,
+    code: int,
+) -> None:
+    failed = TargetFailed("m.onnx: no GPU here")
+    failed.__cause__ = cause
+    measured(monkeypatch, failed)
+    found, _, err = run(capsys, model)
+    assert found == code and "no GPU here" in err and "Traceback" not in err

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -62,3 +63,9 @@ def test_a_recorded_container_has_its_findings(tmp_path: Path, monkeypatch: pyte
 def test_the_operating_system_is_named(tmp_path: Path) -> None:
     trees.write(tmp_path, {"etc/os-release": 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n'})
     assert Machine.brief(tmp_path).os.startswith("Debian GNU/Linux 12 (bookworm), ")
+
+
+def test_a_table_is_what_json_gives_back() -> None:
+    table = Machine.brief().table()
+    assert json.loads(json.dumps(table)) == table
+    assert table["cpu"]["model"]

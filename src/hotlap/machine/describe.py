@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -78,6 +79,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
             versions=versions(),
             environment=environment(),
         )
+
+    def table(self) -> dict[str, Any]:
+        """As plain JSON values, which is what a saved measurement keeps of it."""
+        plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return plain
 
     @property
     def label(self) -> str:

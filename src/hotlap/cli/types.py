@@ -1,0 +1,45 @@
+"""Kinds of argument that several verbs take."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+__all__ = ["AXES", "DURATION"]
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}
+
+
+class _Duration(click.ParamType):
+    """``90s``, ``2m``, ``1h`` or a plain number of seconds, as a float in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", str(value))
+        if not match or match[2] not in _UNITS:
+            self.fail(f"{value!r} is no length of time; say 90s, 2m or 1h", param, ctx)
+        return float(match[1]) * _UNITS[match[2]]
+
+
+class _Axes(click.ParamType):
+    """``NAME:AXIS``, as (name, axis)."""
+
+    name = "axes"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int]:
+        if isinstance(value, tuple):
+            return value
+        name, colon, axis = str(value).rpartition(":")  # an output's name may hold colons itself
+        if not colon or not re.fullmatch(r"-?\d+", axis):
+            self.fail(f"{value!r} is not NAME:AXIS, such as logits:-1", param, ctx)
+        return name, int(axis)
+
+
+DURATION = _Duration()
+AXES = _Axes()

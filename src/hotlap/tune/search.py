@@ -1,0 +1,352 @@
+"""`tune`: from a model to the fastest plan whose answers agree, within a budget of time, by measuring."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hotlap import __version__, cpus
+from hotlap.bench import Comparison, Target, Workload, compare, load_feeds, save_feeds
+from hotlap.errors import InputError, TargetFailed, UsageError
+from hotlap.machine import Machine
+from hotlap.model import Model
+from hotlap.plan import Evidence
+from hotlap.runtime import find_feed, usable_providers
+from hotlap.runtime import open as open_model
+from hotlap.tensors import check_feed
+from hotlap.tune import lap
+from hotlap.tune.candidates import Candidate, cpu_default, make_candidates
+from hotlap.tune.heats import Clock, Heats
+from hotlap.tune.judge import Judge
+from hotlap.tune.tuning import Budget, Trial, Tuning
+from hotlap.verify import Reference, Verdict
+from hotlap.verify.levels import ENOUGH_ROWS
+
+__all__ = ["tune"]
+
+log = logging.getLogger("hotlap.tune")
+
+Feed = dict[str, Any]
+RACE_ENDS = 0.55
+"""Share of the budget after which no more candidates are raced; the rest is for the final comparison."""
+RESERVE = 0.6
+"""Seconds kept back for writing the folder."""
+NOISE = 0.1
+"""Share of the budget that measuring the model's own noise may take."""
+JUDGED = 0.04
+"""Share of the budget that one pass over the judged inputs may take; 64 rows are judged in any case."""
+MEASURED = 256
+"""Inputs, at most, that the measuring processes go through."""
+MOST_PROCESSES = 40
+"""A side, in the final comparison: beyond this the interval hardly narrows."""
+
+
+def tune(
+    model: str | Path,
+    out: str | Path | None = None,
+    *,
+    data: str | Path | Sequence[Feed] | None = None,
+    rows: bool = False,
+    budget: Budget | None = None,
+    level: str | None = None,
+    scores: Mapping[str, int] | None = None,
+    metric: Callable[..., float] | None = None,
+    max_drop: float | None = None,
+    reference: bool = False,
+    force: bool = False,
+    on_progress: Callable[[float, str], None] | None = None,
+) -> Tuning:
+    """Find the fastest plan for one caller that calls again as soon as the answer is there.
+
+    Every candidate runs alone in fresh processes, against ``onnxruntime.InferenceSession(path)`` with no
+    options. What is clearly behind is dropped early. Whoever wins is measured against the default once more,
+    and that comparison is the result. Its answers are compared with the default's before it may win.
+
+    Args:
+        model: the .onnx file.
+        out: the folder to write (``plan.toml``, the model, ``tuning.json``); None: write nothing.
+        data: a .npz file (one feed), a folder of them, or feeds in memory: the inputs to measure and to judge
+            on. None: made to fit the signature, and then only the gate ``exact`` counts.
+        rows: each .npz holds many feeds along axis 0.
+        budget: how long it may take.
+        level: the gate that the answers must pass, "exact", "close" or "task"; None: "close" on given data,
+            "exact" on generated inputs.
+        scores: outputs whose axis is a ranking, name to axis: its first place must agree.
+        metric, max_drop: for the level "task", see `hotlap.verify.verify`.
+        reference: the plan points to the model where it lies instead of to a copy.
+        force: replace a lap folder that exists.
+        on_progress: told (seconds spent, what is going on).
+
+    Raises:
+        ModelError, InputError, UsageError: the model or the data is no good, or `out` cannot be written.
+        TargetFailed: the model does not run at all.
+        StorageError: no room for the result; nothing is left half-written.
+        MissingExtra: the graph library is not installed.
+    """
+    clock = Clock((budget or Budget()).seconds, on_progress)
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        lap.check_destination(folder, force=force)
+    clock.say("reading the model")
+    source = Model.load(model)
+    with _feeds(source, data, rows) as (feeds, feeds_folder):
+        search = _Search(source, len(feeds), feeds_folder, data is None, clock)
+        search.heats.first()
+        with Reference(
+            search.default,
+            _judged(feeds, search.heats.yardstick[0].p50, clock.seconds),
+            generated=data is None,
+            scores=scores,
+            metric=metric,
+            max_drop=max_drop,
+            noise_seconds=NOISE * clock.seconds,
+        ) as reference_answers:
+            search.judge = Judge(reference_answers, level or ("exact" if data is None else "close"))
+            search.race()
+            tuning = search.result(budget or Budget(), str(model))
+    return tuning if folder is None else _write(tuning, source, folder, reference)
+
+
+class _Search:
+    """One tuning under way."""
+
+    judge: Judge
+
+    def __init__(self, source: Model, feeds: int, folder: Path, generated: bool, clock: Clock) -> None:
+        self.clock = clock
+        self.generated = generated
+        self.feeds = feeds
+        self.feeds_folder = folder
+        self.home = source.path.absolute().parent
+        ref = source.reference(str(source.path.absolute()))
+        threads = cpus.usable_threads()
+        self.fallback = cpu_default(ref, threads)
+        self.default = Target.default(source.path)
+        candidates = make_candidates(ref, threads, usable_providers(), _reduced(Machine.brief()))
+        self.heats = Heats(self.default, candidates, folder, clock, self.home)
+        self.refused: dict[str, str] = {}
+
+    def race(self) -> None:
+        heats, clock = self.heats, self.clock
+        end = clock.start + RACE_ENDS * clock.seconds
+        heats.round(end)
+        heats.race.drop_the_slow()
+        self._judge_all()
+        while not heats.race.settled() and clock.start + clock.spent < end:
+            heats.round(end)
+            heats.race.drop_the_slow()
+
+    def _judge_all(self) -> None:
+        """Each pair of provider and arithmetic by itself, before more time goes into it."""
+        race = self.heats.race
+        for label in sorted(race.running, key=lambda name: -(self.heats.speedup(name) or 0)):
+            if label in race.running:
+                verdict = self.judge.judge(self.heats.candidates[label], self.heats.targets[label])
+                if not verdict.passed:
+                    self._refuse_group(self.heats.candidates[label].gate)
+
+    def _refuse_group(self, gate: str) -> None:
+        verdict = self.judge.verdicts[gate]
+        for label, candidate in self.heats.candidates.items():
+            if candidate.gate == gate and label not in self.heats.failed:
+                gain = self.heats.speedup(label)
+                offer = f"; {label} would be {gain:.2f} times as fast" if gain and gain > 1.01 else ""
+                unlock = f"; {verdict.unlock}" if verdict.unlock else ""
+                self.refused[label] = verdict.reason + offer + unlock
+                self.heats.race.remove(label, self.refused[label])
+
+    def _order(self) -> list[str]:
+        """Who may win, best first: of those the noise cannot tell apart, the one that burns least CPU."""
+        heats, race = self.heats, self.heats.race
+        level = sorted(race.level_with_leader(), key=lambda label: heats.cpu_ratio(label) or 1.0)
+        rest = [r for r in race.running if r not in level and heats.results[r]]
+        return level + sorted(rest, key=lambda label: -(heats.speedup(label) or 0))
+
+    def result(self, budget: Budget, source: str) -> Tuning:
+        """The final comparison of the best against the default, and all that was found."""
+        chosen, comparison = self._final()
+        won = (
+            comparison is not None and comparison.verdict == "faster" and comparison.tail.verdict != "slower"
+        )
+        won = won and comparison is not None and not comparison.void
+        candidate = chosen if won and chosen else self.fallback
+        verdict = self.judge.verdicts.get(candidate.gate) if candidate else None
+        said = _say(candidate, chosen, comparison, won, next(iter(self.refused.values()), None))
+        plan = candidate.plan
+        if won and comparison is not None:
+            plan = msgspec.structs.replace(plan, evidence=_evidence(comparison, verdict))
+        return Tuning(
+            source=source,
+            plan=plan,
+            chosen=candidate.label,
+            won=won,
+            said=said,
+            trials=self._trials(candidate.label),
+            baseline=tuple(self.heats.yardstick),
+            comparison=comparison,
+            verdict=verdict,
+            machine=Machine.brief().table(),
+            generated=self.generated,
+            feeds=self.feeds,
+            seconds=self.clock.spent,
+            budget=budget,
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def _final(self) -> tuple[Candidate | None, Comparison | None]:
+        for label in self._order():
+            candidate = self.heats.candidates[label]
+            self.clock.say(f"final: the default against {label}")
+            workload = Workload(seconds=0.8, warmup=0.2, processes=MOST_PROCESSES)
+            try:
+                return candidate, compare(
+                    self.default,
+                    self.heats.targets[label],
+                    workload,
+                    self.feeds_folder,
+                    until=self.clock.end - RESERVE,
+                )
+            except TargetFailed as error:
+                self.heats.failed[label] = str(error)
+                self.heats.race.remove(label, str(error))
+        return None, None
+
+    def _trials(self, chosen: str) -> tuple[Trial, ...]:
+        heats = self.heats
+        trials = [self._trial(label, candidate, chosen) for label, candidate in heats.candidates.items()]
+        return tuple(sorted(trials, key=lambda t: (t.status != "chosen", -(t.speedup or 0.0))))
+
+    def _trial(self, label: str, candidate: Candidate, chosen: str) -> Trial:
+        heats = self.heats
+        status, reason = self._fate(label, chosen)
+        return Trial(
+            label=label,
+            plan=candidate.plan,
+            status=status,  # type: ignore[arg-type]
+            reason=reason,
+            speedup=heats.speedup(label),
+            speedup_p95=heats.speedup(label, 95),
+            cpu_ratio=heats.cpu_ratio(label),
+            processes=tuple(heats.results[label]),
+            verdict=self.judge.verdicts.get(candidate.gate),
+        )
+
+    def _fate(self, label: str, chosen: str) -> tuple[str, str]:
+        if label in self.heats.failed:
+            return "failed", self.heats.failed[label]
+        if label in self.refused:
+            return "refused", self.refused[label]
+        if label == chosen:
+            return "chosen", "the plan"
+        if not self.heats.results[label]:
+            return "not reached", "no time was left; give --time more"
+        if label in self.heats.race.dropped:
+            return "dropped", self.heats.race.dropped[label]
+        return "kept", "raced to the end"
+
+
+@contextlib.contextmanager
+def _feeds(source: Model, data: Any, rows: bool) -> Iterator[tuple[list[Feed], Path]]:
+    """The inputs in memory and as a folder of .npz files that every process reads."""
+    with tempfile.TemporaryDirectory(prefix="hotlap-tune-") as temporary:
+        if data is None:
+            feeds = [_made_feed(source)]
+        elif isinstance(data, str | os.PathLike):
+            feeds = load_feeds(Path(data), rows)
+        else:
+            feeds = list(data)
+        if not feeds:
+            raise UsageError("no inputs: data is empty")
+        feeds = [_checked(source, number, feed) for number, feed in enumerate(feeds, 1)]
+        yield feeds, save_feeds(Path(temporary), _spread(feeds, MEASURED))
+
+
+def _checked(source: Model, number: int, feed: Feed) -> Feed:
+    try:
+        return check_feed(source.inputs, feed)
+    except InputError as error:
+        raise InputError([f"feed {number}: {problem}" for problem in error.problems]) from error
+
+
+def _judged(feeds: list[Feed], p50_s: float, seconds: float) -> list[Feed]:
+    """As many inputs as there is time to judge on, evenly spread over those given."""
+    return _spread(feeds, max(ENOUGH_ROWS, int(JUDGED * seconds / max(p50_s, 1e-6))))
+
+
+def _spread(feeds: list[Feed], most: int) -> list[Feed]:
+    if len(feeds) <= most:
+        return feeds
+    return [feeds[n * len(feeds) // most] for n in range(most)]
+
+
+def _made_feed(source: Model) -> Feed:
+    with open_model(source.path, warm=False) as runner:
+        return find_feed(runner.run, runner.inputs, limits=source.id_limits())
+
+
+def _reduced(machine: Machine) -> tuple[str, ...]:
+    """Reduced precisions that this machine has arithmetic for; elsewhere they are emulated and slow."""
+    return ("bf16",) if {"AMX-BF16", "AVX512-BF16", "BF16"} & set(machine.cpu.instruction_sets or ()) else ()
+
+
+def _say(
+    plan: Candidate, tried: Candidate | None, comparison: Comparison | None, won: bool, refused: str | None
+) -> str:
+    baseline = "onnxruntime.InferenceSession(path) with no options"
+    fallback = f"The plan is ORT's default with its threads said: {plan.label}."
+    if comparison is None or tried is None:
+        return f"No candidate could be chosen: {refused or 'none ran to the end'}. {fallback}"
+    found = f"{comparison.ratio:.2f} ({comparison.low:.2f} to {comparison.high:.2f})"
+    if won:
+        return f"{found} times as fast as {baseline}: {plan.label}."
+    if comparison.void:
+        why = comparison.doubts[0].capitalize()
+    elif comparison.verdict == "faster":
+        tail = comparison.tail
+        why = (
+            f"The best, {tried.label}, is {found} times as fast as {baseline} at p50 "
+            f"but slower at p95: {tail.ratio:.2f} ({tail.low:.2f} to {tail.high:.2f})"
+        )
+    else:
+        why = f"Nothing beats {baseline} beyond the noise: the best, {tried.label}, came out at {found}"
+    return f"{why}. {fallback}"
+
+
+def _evidence(comparison: Comparison, verdict: Verdict | None) -> Evidence:
+    machine = Machine.brief()
+    return Evidence(
+        baseline="onnxruntime.InferenceSession(path), no options",
+        ratio=round(comparison.ratio, 4),
+        low=round(comparison.low, 4),
+        high=round(comparison.high, 4),
+        percentile="p50",
+        agreement=verdict.reason if verdict else "",
+        machine=machine.cpu.model,
+        date=comparison.b.date,
+        hotlap=__version__,
+        onnxruntime=next((v for n, v in machine.versions.items() if n.startswith("onnxruntime")), ""),
+    )
+
+
+def _write(tuning: Tuning, source: Model, out: Path, reference: bool) -> Tuning:
+    """The folder, whole or not at all; the plan's model path starts from it."""
+    with lap.new_folder(out) as building:
+        path = str(source.path.absolute())
+        if not reference:
+            path = source.save(building).name
+        assert tuning.plan.model is not None
+        plan = msgspec.structs.replace(
+            tuning.plan, model=msgspec.structs.replace(tuning.plan.model, path=path)
+        )
+        tuning = msgspec.structs.replace(tuning, plan=plan, folder=str(out))
+        plan.save(building / lap.PLAN)
+        tuning.save(building / lap.TUNING)
+    return tuning

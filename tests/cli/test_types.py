@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hotlap.cli.types import AXES, DURATION
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("90", 90), ("2m", 120), ("1.5 min", 90), ("1h", 3600), ("250ms", 0.25)],
+)
+def test_lengths_of_time(text: str, seconds: float) -> None:
+    assert DURATION.convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "5 parsecs", "-3s", "1e3", "nan", "inf"])
+def test_what_is_no_length_of_time_is_said(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="no length of time"):
+        DURATION.convert(text, None, None)
+
+
+@given(st.text(min_size=1), st.integers(-9, 9))
+def test_any_name_may_stand_before_the_axis(name: str, axis: int) -> None:
+    assert AXES.convert(f"{name}:{axis}", None, None) == (name, axis)
+
+
+@pytest.mark.parametrize("text", ["logits", "logits:", "logits:x", "logits:1.5"])
+def test_what_is_no_axis_is_said(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="NAME:AXIS"):
+        AXES.convert(text, None, None)

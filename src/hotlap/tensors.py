@@ -85,6 +85,8 @@ DTYPES: tuple[DType, ...] = (
     _row("float8_e8m0fnu", 24, "float8e8m0", None, 8),
     _row("uint2", 25, "uint2", None, 2),
     _row("int2", 26, "int2", None, 2),
+    _row("float6_e2m3fn", 27, "float6e2m3", None, 6),
+    _row("float6_e3m2fn", 28, "float6e3m2", None, 6),
 )
 _BY_ORT = {d.ort: d for d in DTYPES}
 _BY_NAME = {d.name: d for d in DTYPES}
@@ -98,11 +100,13 @@ class TensorSpec:
         name: as the model spells it.
         type: ORT's own word, e.g. ``"tensor(float)"``, ``"seq(map(int64,tensor(float)))"``.
         shape: one `Dim` per axis; ``()`` for a scalar and for what is no tensor.
+        ranked: False where the model does not even say how many axes there are; `shape` is then ``()``.
     """
 
     name: str
     type: str
     shape: tuple[Dim, ...] = ()
+    ranked: bool = True
 
     @classmethod
     def of(cls, name: str, dtype: str, shape: Sequence[Dim]) -> TensorSpec:
@@ -114,8 +118,8 @@ class TensorSpec:
         return cls(name, _BY_NAME[dtype].ort, tuple(shape))
 
     @classmethod
-    def declared(cls, name: str, type_: str, shape: Sequence[object]) -> TensorSpec:
-        """A spec from what a file declares.
+    def declared(cls, name: str, type_: str, shape: Sequence[object] | None) -> TensorSpec:
+        """A spec from what a file declares; `shape` is None where it declares none.
 
         An axis named "" or "?" is an axis nobody named: two of them need not be equal, so they become
         None. A negative size is how some exporters write "unknown".
@@ -126,7 +130,7 @@ class TensorSpec:
                 return d if d >= 0 else None
             return d if isinstance(d, str) and d.strip("? ") else None
 
-        return cls(name, type_, tuple(dim(d) for d in shape))
+        return cls(name, type_, tuple(dim(d) for d in shape or ()), ranked=shape is not None)
 
     @property
     def dtype(self) -> DType | None:
@@ -138,6 +142,8 @@ class TensorSpec:
         """For people: ``float32[batch, 3, 224, 224]``; ORT's word where it is no tensor."""
         if self.dtype is None:
             return self.type
+        if not self.ranked:
+            return f"{self.dtype.name}[...]"
         return f"{self.dtype.name}[{', '.join('?' if d is None else str(d) for d in self.shape)}]"
 
 
@@ -164,6 +170,11 @@ def check_feed(specs: Sequence[TensorSpec], feed: Mapping[str, Any]) -> dict[str
         InputError: names unknown or missing, wrong element type, rank or fixed size, or axes that share a
             symbol and differ in size. One line for each problem.
     """
+    if not isinstance(feed, Mapping):
+        names = ", ".join(s.name for s in specs) or "none"
+        raise InputError(
+            f"the feed is {type(feed).__name__}, expected a dict of input name to array; inputs: {names}"
+        )
     problems = _name_problems([s.name for s in specs], feed)
     arrays: dict[str, Array] = {}
     sizes: dict[str, tuple[int, str]] = {}
@@ -202,6 +213,8 @@ def _as_array(spec: TensorSpec, value: Any) -> tuple[Array | None, str]:
         return _as_text(spec, value)
     if dtype.numpy is None:
         return None, f"{dtype.name} has no numpy dtype, so it cannot be fed as an array"
+    if isinstance(value, np.ma.MaskedArray):
+        return None, "masked array given: its mask would be lost; fill it first with .filled(value)"
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         if array.dtype.newbyteorder("=") != dtype.numpy:
@@ -244,9 +257,10 @@ def _fits(found: Array, dtype: DType) -> tuple[Array | None, str]:
         info = np.iinfo(dtype.numpy)
         if int(found.min()) < info.min or int(found.max()) > info.max:
             return None, f"holds values outside {dtype.name} ({info.min} to {info.max})"
-    if found.dtype.kind == "f" and dtype.is_float:
+    if found.dtype.kind in "iuf" and dtype.is_float:
         limit = float(np.finfo(dtype.numpy).max)
-        if bool((np.isfinite(found) & (np.abs(found) > limit)).any()):
+        wide = found.astype(np.float64)
+        if bool((np.isfinite(wide) & (np.abs(wide) > limit)).any()):
             return None, f"holds values outside {dtype.name} (up to {limit:g})"
     return found.astype(dtype.numpy), ""
 
@@ -280,6 +294,8 @@ def _as_text(spec: TensorSpec, value: Any) -> tuple[Array | None, str]:
 
 def _shape_problems(spec: TensorSpec, shape: tuple[int, ...], sizes: dict[str, tuple[int, str]]) -> list[str]:
     want = spec.shape
+    if not spec.ranked:
+        return []
     if len(shape) != len(want):
         hint = ""
         if len(shape) == len(want) - 1:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 import click
 
 __all__ = ["AXES", "DURATION"]
 
+if TYPE_CHECKING:  # generic for type checkers of newer click releases, a plain class in older ones
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType
+
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}
 
 
-class _Duration(click.ParamType):
+class _Duration(_ParamType):
     """``90s``, ``2m``, ``1h`` or a plain number of seconds, as a float in seconds."""
 
     name = "duration"
@@ -25,7 +31,7 @@ class _Duration(click.ParamType):
         return float(match[1]) * _UNITS[match[2]]
 
 
-class _Axes(click.ParamType):
+class _Axes(_ParamType):
     """``NAME:AXIS``, as (name, axis)."""
 
     name = "axes"

@@ -1,0 +1,161 @@
+"""What a model file says on its outside, before and beside ORT: is it there, whole, and ONNX at all.
+
+ORT answers most mistakes with "Protobuf parsing failed", and shows an input of unknown rank as a scalar. An
+ONNX file is one protobuf message (onnx.proto, ModelProto); a few of its fields are read here, without
+loading the file: a handful of steps, whatever its size.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+
+from hotlap.errors import ModelError
+from hotlap.tensors import nearest
+
+__all__ = ["check_model_file", "ranked_names"]
+
+# Field numbers of onnx.proto.
+_MODEL_GRAPH = 7
+_GRAPH_INPUT, _GRAPH_OUTPUT = 11, 12
+_VALUE_NAME, _VALUE_TYPE = 1, 2
+_TYPE_TENSOR = 1
+_TENSOR_SHAPE = 2
+
+_VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5  # protobuf's wire types
+_MOST_FIELDS = 1_000_000  # a garbage file must not keep us busy
+
+Buffer = mmap.mmap | bytes
+
+
+class _NotProtobuf(Exception):
+    """`end`: where the field that does not fit would end; None where the bytes are no field at all."""
+
+    def __init__(self, number: int = 0, end: int | None = None) -> None:
+        self.number, self.end = number, end
+
+
+def check_model_file(path: Path) -> None:
+    """Looks at the file's outside; ORT judges the rest.
+
+    Raises:
+        ModelError: missing, a folder, unreadable, empty, not an ONNX file, or cut short.
+    """
+    try:
+        if path.is_dir():
+            raise ModelError(f"{path}: a folder, not a model file; name the .onnx file in it")
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            if size == 0:
+                raise ModelError(f"{path}: the file is empty")
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                _check(path, data)
+    except FileNotFoundError as error:
+        raise ModelError(f"{path}: no such file{_neighbour(path)}") from error
+    except (OSError, ValueError) as error:  # ValueError: what cannot be mapped, or a name with a zero byte
+        raise ModelError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def ranked_names(path: Path) -> frozenset[str]:
+    """The inputs and outputs whose number of axes the model declares, be it none.
+
+    ORT shows ``[]`` both for a scalar and for a tensor of which nothing is known. Empty for a file in ORT's
+    own format, which is not read here.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if _is_ort_format(data):
+            return frozenset()
+        return frozenset(
+            name
+            for start, end in _inside(data, 0, len(data), _MODEL_GRAPH)
+            for number in (_GRAPH_INPUT, _GRAPH_OUTPUT)
+            for value in _inside(data, start, end, number)
+            for name in _name_if_ranked(data, *value)
+        )
+
+
+def _neighbour(path: Path) -> str:
+    try:
+        return nearest(path.name, (p.name for p in path.parent.iterdir()))
+    except OSError:
+        return f"; there is no folder {path.parent} either"
+
+
+def _is_ort_format(data: Buffer) -> bool:
+    return data[4:8] == b"ORTM"  # a flatbuffer's file identifier
+
+
+def _check(path: Path, data: Buffer) -> None:
+    if data[:23] == b"version https://git-lfs":
+        raise ModelError(f"{path}: a Git LFS pointer, not the model itself: fetch it with git lfs pull")
+    if _is_ort_format(data):
+        return
+    found: set[int] = set()
+    try:
+        for number, _, _ in _fields(data, 0, len(data)):
+            found.add(number)
+    except _NotProtobuf as error:
+        # Any text is cut short in some sense; only what began like a model is called so.
+        if error.end is None or _MODEL_GRAPH not in {*found, error.number}:
+            raise ModelError(f"{path}: not an ONNX file") from None
+        raise ModelError(f"{path}: the file is cut short: it has {len(data)} bytes of {error.end}") from None
+    if _MODEL_GRAPH not in found:
+        raise ModelError(f"{path}: not an ONNX model: it holds no graph")
+
+
+def _name_if_ranked(data: Buffer, start: int, end: int) -> Iterator[str]:
+    ranked = any(
+        True
+        for kind in _inside(data, start, end, _VALUE_TYPE)
+        for tensor in _inside(data, *kind, _TYPE_TENSOR)
+        for _ in _inside(data, *tensor, _TENSOR_SHAPE)
+    )
+    for name_start, name_end in _inside(data, start, end, _VALUE_NAME):
+        if ranked:
+            yield data[name_start:name_end].decode("utf-8", "replace")
+
+
+# ── protobuf's wire format ────────────────────────────────────────────────────────────────────────────
+
+
+def _inside(data: Buffer, start: int, end: int, number: int) -> Iterator[tuple[int, int]]:
+    """Where the sub-messages or texts of that field number begin and end."""
+    return ((s, e) for n, s, e in _fields(data, start, end) if n == number)
+
+
+def _fields(data: Buffer, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """The fields of one message: number, and where its value begins and ends.
+
+    Source: protobuf's "Encoding" page.
+    """
+    at = start
+    for _ in range(_MOST_FIELDS):
+        if at >= end:
+            return
+        tag, at = _varint(data, at, end)
+        number, wire = tag >> 3, tag & 7
+        if wire not in (_VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES) or number == 0:
+            raise _NotProtobuf
+        if wire == _VARINT:
+            begin, (_, at) = at, _varint(data, at, end)
+        else:
+            length = {_EIGHT_BYTES: 8, _FOUR_BYTES: 4}.get(wire, 0)
+            if wire == _LENGTH:
+                length, at = _varint(data, at, end)
+            begin, at = at, at + length
+        if at > end:
+            raise _NotProtobuf(number, at)
+        yield number, begin, at
+
+
+def _varint(data: Buffer, at: int, end: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= end:
+            raise _NotProtobuf
+        byte, at = data[at], at + 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise _NotProtobuf

@@ -1,0 +1,129 @@
+"""The one door to onnxruntime (ORT): loaded at first use, its version checked, its exceptions translated.
+
+Nothing else of hotlap's hot rooms imports it, so `import hotlap` stays light and a machine without it gets
+one line instead of a traceback.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from hotlap.errors import HotlapError, InputError, MissingExtra, ModelError, ProviderUnavailable, Unavailable
+
+__all__ = ["MINIMUM", "clear_line", "exceptions", "load", "load_error", "run_error", "translated"]
+
+MINIMUM = (1, 24, 4)
+"""The oldest ORT that hotlap runs on."""
+
+_TAG = re.compile(r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : ")
+_LOADING = re.compile(r"Load model from .*? failed: ?")
+_SOURCE = re.compile(
+    r"\S+\.(?:cc|cpp|cu|cuh|h|hpp):\d+ "  # a source file and line
+    r"(?:[^()]*::[^()]*\([^()]*\)(?: const)?(?: \[with [^\]]*\])?|\w+) "  # the function there
+    r"(?:.{0,200}? was false\. )?"  # the C++ condition that failed
+)
+_NODE = re.compile(
+    r"Non-zero status code returned while running (\w+) node\. Name:'([^']*)' Status Message: "
+)
+_ABOUT_PROVIDERS = frozenset({"EPFail", "EngineError", "DeviceReset"})
+_LONGEST = 400
+
+
+@cache
+def load() -> Any:
+    """The module ``onnxruntime``.
+
+    Raises:
+        MissingExtra: it is not installed.
+        Unavailable: it is installed but does not import, or is older than `MINIMUM`.
+    """
+    try:
+        module = importlib.import_module("onnxruntime")
+    except ModuleNotFoundError as error:
+        if error.name == "onnxruntime":
+            raise MissingExtra("cpu", "running a model") from error
+        raise _broken(error) from error
+    except Exception as error:  # an extension built for another numpy raises whatever it likes
+        raise _broken(error) from error
+    if not hasattr(module, "InferenceSession"):
+        # What is left when onnxruntime and onnxruntime-gpu were both installed and one was removed again.
+        raise Unavailable(
+            "onnxruntime is only half installed (onnxruntime and onnxruntime-gpu share files, and removing "
+            "one breaks the other): pip install --force-reinstall onnxruntime"
+        )
+    if _numbers(module.__version__) < MINIMUM:
+        oldest = ".".join(map(str, MINIMUM))
+        raise Unavailable(
+            f"onnxruntime {module.__version__} is too old, hotlap needs {oldest} or newer: "
+            "pip install --upgrade onnxruntime"
+        )
+    return module
+
+
+def _broken(error: Exception) -> Unavailable:
+    said = clear_line(str(error)) or type(error).__name__
+    return Unavailable(
+        f"onnxruntime is installed but does not import beside numpy {np.__version__}: {said}; "
+        "pip install --upgrade --force-reinstall onnxruntime numpy"
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in found.group().split(".")) if found else ()
+
+
+def exceptions() -> tuple[type[Exception], ...]:
+    """Every kind of exception that a call into ORT raises; they share no base class but Exception."""
+    names = vars(load().capi.onnxruntime_pybind11_state).values()
+    own = tuple(n for n in names if isinstance(n, type) and issubclass(n, Exception))
+    # pybind11 turns C++ exceptions that ORT did not make into these; ORT's Python half raises them as well.
+    return (*own, RuntimeError, ValueError, TypeError, MemoryError)
+
+
+def clear_line(text: str) -> str:
+    """An ORT message as one line, without tags, source paths, C++ signatures and conditions."""
+    text = " ".join(text.split()) + " "
+    text = _SOURCE.sub("", _LOADING.sub("", _TAG.sub("", text)))
+    text = text.replace("Exception during initialization: ", "")
+    text = _NODE.sub(lambda m: f'node {m[1]} "{m[2]}": ' if m[2] else f"node {m[1]}: ", text).strip()
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def load_error(error: Exception, where: str) -> HotlapError:
+    """What ORT raised while it built a session, as ours: `where` names the model."""
+    said = clear_line(str(error))
+    kind = type(error).__name__
+    if kind in _ABOUT_PROVIDERS:
+        return ProviderUnavailable(f"{where}: {said}")
+    if kind == "InvalidProtobuf":
+        return ModelError(f"{where}: not an ONNX file, or a truncated one: its protobuf does not parse")
+    if isinstance(error, MemoryError) or "bad_alloc" in said:
+        return ModelError(f"{where}: loading it takes more memory than this process can have")
+    return ModelError(f"{where}: ONNX Runtime does not load it: {said}")
+
+
+def run_error(error: Exception) -> HotlapError:
+    """What ORT raised while it ran a feed that had passed the input check, as ours."""
+    said = clear_line(str(error))
+    if type(error).__name__ in _ABOUT_PROVIDERS:
+        return ProviderUnavailable(f"the execution provider failed while it ran: {said}")
+    return InputError(f"the model does not take this feed: {said}")
+
+
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """ORT's exceptions raised in the block come out as hotlap's, with the original as their cause."""
+    try:
+        yield
+    except HotlapError:
+        raise
+    except exceptions() as error:
+        raise load_error(error, where) from error

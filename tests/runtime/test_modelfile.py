@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+
+from hotlap.errors import ModelError
+from hotlap.runtime.modelfile import check_model_file, ranked_names
+from tests import tiny
+
+
+def test_a_model_passes(tmp_path: Path) -> None:
+    check_model_file(tiny.save(tiny.mlp(), tmp_path / "m.onnx"))
+
+
+def test_a_name_with_spaces_and_letters_of_any_script_passes(tmp_path: Path) -> None:
+    check_model_file(tiny.save(tiny.mlp(), tmp_path / "mein Modell 模型 é.onnx"))
+
+
+def test_a_missing_file_names_its_neighbour(tmp_path: Path) -> None:
+    tiny.save(tiny.add(), tmp_path / "model.onnx")
+    with pytest.raises(ModelError, match=r'modle\.onnx: no such file \(did you mean "model\.onnx"\?\)'):
+        check_model_file(tmp_path / "modle.onnx")
+
+
+def test_a_missing_folder_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no such file; there is no folder"):
+        check_model_file(tmp_path / "nowhere" / "m.onnx")
+
+
+def test_a_folder_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="a folder, not a model file"):
+        check_model_file(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
+def test_no_permission_is_said(tmp_path: Path) -> None:
+    path = tiny.save(tiny.add(), tmp_path / "m.onnx")
+    path.chmod(0)
+    with pytest.raises(ModelError, match="cannot be read: Permission denied"):
+        check_model_file(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        (b"", "the file is empty"),
+        (b"hello world, this is not a model", "not an ONNX file"),
+        (b"<!DOCTYPE html><html></html>", "not an ONNX file"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "not an ONNX file"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 5\n", "a Git LFS pointer"),
+        (b"\x08\x08", "not an ONNX model: it holds no graph"),
+    ],
+)
+def test_what_is_no_model_is_named(tmp_path: Path, data: bytes, line: str) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(data)
+    with pytest.raises(ModelError, match=line):
+        check_model_file(path)
+
+
+def test_a_file_cut_short_says_how_much_there_should_be(tmp_path: Path) -> None:
+    whole = tiny.mlp().SerializeToString()
+    path = tmp_path / "m.onnx"
+    for size in (len(whole) // 10, len(whole) // 2, len(whole) - 10):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ModelError, match=f"cut short: it has {size} bytes of {len(whole)}|cut short"):
+            check_model_file(path)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.binary(max_size=300))
+def test_no_bytes_make_it_fail_otherwise(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "garbage.onnx"
+    path.write_bytes(data)
+    try:
+        check_model_file(path)
+    except ModelError as error:
+        assert "\n" not in str(error)
+
+
+def test_orts_own_format_is_left_to_ort(tmp_path: Path) -> None:
+    path = tmp_path / "m.ort"
+    path.write_bytes(b"\x00\x00\x00\x00ORTM" + bytes(20))
+    check_model_file(path)
+    assert ranked_names(path) == frozenset()
+
+
+def test_a_scalar_is_told_from_an_input_of_unknown_rank(tmp_path: Path) -> None:
+    def value(name: str, shape: list[int] | None) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+    model = tiny.model(
+        [tiny.node("Add", ["scalar", "any"], ["sum"])],
+        [value("scalar", []), value("any", None)],
+        [value("sum", None)],
+    )
+    assert ranked_names(tiny.save(model, tmp_path / "m.onnx")) == {"scalar"}

@@ -1,0 +1,151 @@
+"""A model's answers on disk and in parts: tensors, and sequences and maps of them, without pickles.
+
+One answer is one .npz file: its tensors, and a JSON tree that says what they are part of.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hotlap.errors import StorageError
+
+__all__ = ["answer_file", "load_answer", "normal", "parts", "save_answer"]
+
+Array = npt.NDArray[Any]
+_TREE = "tree"
+
+
+def answer_file(folder: Path, number: int) -> Path:
+    """Where the answer to input `number` lies."""
+    return folder / f"{number:06}.npz"
+
+
+def save_answer(file: Path, outputs: Mapping[str, Any]) -> None:
+    """Writes what one call gave.
+
+    Args:
+        file: to write.
+        outputs: name to array, or to a list, dict, number, text or None as ORT gives them. Element types
+            that numpy has not itself (bfloat16, float8) are kept as float32.
+
+    Raises:
+        StorageError: no room.
+    """
+    tensors: list[Array] = []
+    tree = json.dumps({name: _plant(value, tensors) for name, value in normal(outputs).items()})
+    arrays = {f"t{n}": tensor for n, tensor in enumerate(tensors)}
+    try:
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, array in {_TREE: np.array(tree), **arrays}.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES):
+            raise
+        raise StorageError(f"{file.parent}: no room for the answers: {error.strerror}") from error
+
+
+def load_answer(file: Path) -> dict[str, Any]:
+    """Reads what `save_answer` wrote; text comes back as unicode arrays, tuples as lists."""
+    with np.load(file, allow_pickle=False) as archive:
+        tree = json.loads(str(archive[_TREE]))
+        return {name: _grow(node, archive) for name, node in tree.items()}
+
+
+def normal(value: Any) -> Any:
+    """A value as it comes back from disk: text as unicode arrays, tuples as lists, scalars as Python's."""
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            return value.astype(np.str_)
+        return value.astype(np.float32) if value.dtype.kind == "V" else value
+    if isinstance(value, Mapping):
+        return {normal(key): normal(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [normal(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _plant(value: Any, tensors: list[Array]) -> dict[str, Any]:
+    match value:
+        case np.ndarray():
+            tensors.append(value)
+            return {"tensor": len(tensors) - 1}
+        case dict():
+            return {"map": [[key, _plant(item, tensors)] for key, item in value.items()]}
+        case list():
+            return {"list": [_plant(item, tensors) for item in value]}
+        case None | bool() | int() | float() | str():
+            return {"value": value}
+        case _:
+            return {"object": type(value).__name__}
+
+
+def _grow(node: dict[str, Any], archive: Mapping[str, Array]) -> Any:
+    ((kind, content),) = node.items()
+    match kind:
+        case "tensor":
+            return archive[f"t{content}"]
+        case "map":
+            return {key: _grow(item, archive) for key, item in content}
+        case "list":
+            return [_grow(item, archive) for item in content]
+        case _:
+            return content
+
+
+def parts(name: str, value: Any) -> tuple[Any, list[tuple[str, Array]]]:
+    """A value as (form, arrays): equal forms can be compared array by array.
+
+    The form holds element kinds, shapes, lengths and keys. A list of maps with the same keys and numbers (as
+    classifiers give probabilities) becomes one array of a row for each map; other sequences and maps become
+    one flat array for each kind of leaf.
+    """
+    if isinstance(value, np.ndarray):
+        return _form(value), [(name, _real(value))]
+    table = _table(value)
+    if table is not None:
+        return ("table", list(value[0]), table.shape, table.dtype.kind), [(name, table)]
+    leaves: dict[str, list[Array]] = {}
+    form = _gather(value, leaves)
+    named = ((name if len(leaves) == 1 else f"{name} ({kind})", leaf) for kind, leaf in leaves.items())
+    return form, [(label, np.concatenate([a.ravel() for a in leaf])) for label, leaf in named]
+
+
+_KINDS = {"f": "floats", "c": "floats", "i": "integers", "u": "integers", "b": "booleans", "U": "texts"}
+
+
+def _form(array: Array) -> tuple[str, tuple[int, ...]]:
+    return ("text" if array.dtype.kind == "U" else array.dtype.name, array.shape)
+
+
+def _real(array: Array) -> Array:
+    return np.stack([array.real, array.imag], axis=-1) if array.dtype.kind == "c" else array
+
+
+def _table(value: Any) -> Array | None:
+    if not (isinstance(value, list) and value and all(isinstance(v, dict) and v for v in value)):
+        return None
+    keys = list(value[0])
+    if any(list(row) != keys or not all(isinstance(v, float) for v in row.values()) for row in value):
+        return None
+    return np.array([list(row.values()) for row in value])
+
+
+def _gather(value: Any, leaves: dict[str, list[Array]]) -> Any:
+    if isinstance(value, list):
+        return ("list", [_gather(item, leaves) for item in value])
+    if isinstance(value, dict):
+        return ("map", [(key, _gather(item, leaves)) for key, item in value.items()])
+    if value is None:
+        return "nothing"
+    array = np.asarray(value)
+    leaves.setdefault(_KINDS.get(array.dtype.kind, "others"), []).append(_real(array))
+    return _form(array)

@@ -1,0 +1,110 @@
+"""From the differences to a verdict: the rules of each level. Pure: numbers in, words out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hotlap.verify.levels import COSINE, NEAR, NEAR_SHARE, NOISE_FACTOR
+from hotlap.verify.tally import Tallies, Tally
+from hotlap.verify.verdict import Noise, OutputDiff
+
+__all__ = ["breakage", "close_failures", "exact_failures", "said_close", "said_exact", "worst"]
+
+
+def breakage(tallies: Tallies) -> str | None:
+    """What no level forgives: an output that is gone or of another form, NaN or infinity against a number."""
+    for name, (_, told) in tallies.reshaped.items():
+        known = [
+            n.reshaped for label, n in tallies.noise.items() if label in (name, label.rpartition(" (")[0])
+        ]
+        labels = [d for d in tallies.diffs() if d.reshaped and d.name.startswith(name)]
+        share = max((d.reshaped for d in labels), default=1.0)
+        if share > max(known, default=0.0):
+            return told
+    for tally in tallies.tallies.values():
+        if tally.broken:
+            return f"{tally.broken_at} ({tally.broken:,} such values)"
+    return None
+
+
+def exact_failures(tallies: Tallies) -> list[str]:
+    """Outputs that differ by more than the model's own noise, the worst first; empty: exact."""
+    found: list[tuple[float, str]] = []
+    for tally in tallies.tallies.values():
+        noise = tally.noise or Noise()
+        if not tally.span.epsilon:
+            if tally.count - tally.near > noise.mismatched * tally.count * (1 + 1e-9):
+                found.append((1.0, _unequal(tally, noise)))
+            continue
+        limit, limit_rms = (NOISE_FACTOR * n + tally.span.floor for n in (noise.max_rel, noise.rms))
+        share = tally.largest / tally.span.scale
+        excess = max(share / limit, tally.rms / limit_rms) if limit else 0.0
+        if excess > 1:
+            found.append((excess, _noisy(tally.name, share, tally.rms, noise)))
+    return [text for _, text in sorted(found, key=lambda item: -item[0])]
+
+
+def _noisy(name: str, share: float, rms: float, noise: Noise) -> str:
+    return (
+        f'output "{name}" differs by up to {share:.2g} of its range (rms {rms:.2g}), '
+        f"the model's own float noise is {noise.max_rel:.2g} (rms {noise.rms:.2g})"
+    )
+
+
+def _unequal(tally: Tally, noise: Noise) -> str:
+    differ = tally.count - tally.near
+    usual = f", the noise changes {noise.mismatched:.2%}" if noise.mismatched else ""
+    return f'output "{tally.name}": {differ:,} of {tally.count:,} values are not equal{usual}'
+
+
+def close_failures(tallies: Tallies) -> list[str]:
+    """Outputs that are not close; empty: close."""
+    found: list[str] = []
+    for tally in tallies.tallies.values():
+        if not tally.span.epsilon:
+            if tally.within < NEAR_SHARE:
+                found.append(_unequal(tally, Noise()))
+            continue
+        if tally.within < NEAR_SHARE:
+            found.append(
+                f'output "{tally.name}": {tally.within:.2%} of its values within {NEAR:.0%} of its range'
+            )
+        if tally.cosine < COSINE:
+            found.append(f'output "{tally.name}": cosine {tally.cosine:.5f}')
+        if tally.differ:
+            found.append(
+                f'output "{tally.name}": another first place on {tally.differ:,} of {tally.rows:,} rows'
+            )
+    return found
+
+
+def said_exact(diffs: Sequence[OutputDiff]) -> str:
+    """The numbers of a pass, of the output that moved most."""
+    moved = [d for d in diffs if d.max_rel > 0]
+    if not moved:
+        return "every value is the same"
+    most = max(moved, key=lambda d: d.max_rel)
+    noise = most.noise.max_rel if most.noise else 0.0
+    return f"differences up to {most.max_rel:.2g} of the range, the model's own float noise is {noise:.2g}"
+
+
+def said_close(diffs: Sequence[OutputDiff]) -> str:
+    """The numbers of a pass, the least good of each kind."""
+    said = f"{min((d.within for d in diffs), default=1.0):.2%} of the values within {NEAR:.0%} of the range"
+    said += f", cosine {min((d.cosine for d in diffs), default=1.0):.5f}"
+    rows = sum(d.top1_rows for d in diffs)
+    if not rows:
+        return said
+    agree = sum(round((d.top1 or 0) * d.top1_rows) for d in diffs)
+    ties = rows - agree - sum(d.top1_differ for d in diffs)
+    forgiven = f" ({ties:,} ties within the noise)" if ties else ""
+    return f"{said}, the same first place on {agree:,} of {rows:,} rows{forgiven}"
+
+
+def worst(tallies: Tallies) -> str:
+    """The value that differs most, as a share of its output's range, in words; "" where none does."""
+    found = [t.worst for t in tallies.tallies.values() if t.worst is not None]
+    if not found:
+        return ""
+    most = max(found, key=lambda w: w.share)
+    return f"{most.where}: {most.before} became {most.after}"

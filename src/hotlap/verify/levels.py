@@ -1,0 +1,74 @@
+"""The levels of agreement, and every number that decides about them. The docs' table is made from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["LEVELS", "Level"]
+
+NOISE_FACTOR = 5.0
+"""How many times the model's own noise a difference may be and still be `exact`.
+
+Seen on twelve real models with real inputs (docs/explanation/gates.md): another honest float32 implementation
+differs by 0.4 to 2.5 times the noise. One single weight off by a thousandth differs by more than 5 times on
+ten of the twelve, weights rounded to bfloat16 by more than 1,000 times on eleven; the twelfth has 8 bits.
+"""
+FLOOR = 4
+"""Units in the last place, of an output's largest value, that are never a difference: the noise may be 0."""
+NEAR = 0.02
+"""A value is near when it lies within this share of its output's range, taken over the whole data set."""
+NEAR_SHARE = 0.995
+"""`close` wants this share of an output's values near; of values that are no floats, equal."""
+COSINE = 0.999
+"""`close` wants this cosine between an output of both sides, over the whole data set."""
+UNSTEADY = 1e-3
+"""Equal runs of the reference that differ by more (root mean square, share of the range) are no answer."""
+ENOUGH_ROWS = 64
+"""With fewer rows than this a rare difference may not show, and the verdict says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of agreement.
+
+    Attributes:
+        name: as given to `verify` and on the command line.
+        agrees: what the answers must do.
+        data: what inputs it takes.
+        use: when to ask for it.
+    """
+
+    name: str
+    agrees: str
+    data: str
+    use: str
+
+
+LEVELS: dict[str, Level] = {
+    level.name: level
+    for level in (
+        Level(
+            "exact",
+            f"Every output differs by at most {NOISE_FACTOR:g} times the model's own float noise, in the "
+            "largest difference and in the root mean square. Integers, booleans and text are equal, or "
+            "differ no more often than the noise makes them.",
+            "generated or yours",
+            "the same arithmetic done elsewhere: threads, another float32 provider",
+        ),
+        Level(
+            "close",
+            f"At least {NEAR_SHARE:.1%} of each output's values lie within {NEAR:.0%} of its range, and the "
+            f"cosine is at least {COSINE}. The largest of a row is at the same place on every row, where "
+            "rows are probabilities or you name the axis; a tie within the noise is forgiven. Of integers, "
+            f"booleans and text, {NEAR_SHARE:.1%} are equal.",
+            "yours only",
+            "reduced precision: bfloat16, float16, 8 bits",
+        ),
+        Level(
+            "task",
+            "Your own metric drops by at most what you allow.",
+            "yours only",
+            "when what counts is the task: accuracy, words read",
+        ),
+    )
+}

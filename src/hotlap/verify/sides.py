@@ -1,0 +1,104 @@
+"""The answers of all sides on disk, in one temporary folder: who asks for them and reads them back."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hotlap.bench import Target, load_feeds, save_feeds
+from hotlap.bench.process import ask
+from hotlap.errors import StorageError, UsageError
+from hotlap.verify.answers import answer_file, load_answer
+from hotlap.verify.child import SECONDS, Pass, Request
+
+__all__ = ["GENERATED", "Sides", "spread"]
+
+Feed = dict[str, Any]
+CHILD = "hotlap.verify.child"
+GENERATED = 8
+"""Inputs that are made where none are given."""
+
+
+class Sides:
+    """A temporary folder with the inputs and each side's answers to them; `close` removes it.
+
+    Args:
+        data: the inputs; None: `GENERATED` of them are made by the first pass.
+
+    Attributes:
+        inputs: how many inputs there are.
+
+    Raises:
+        UsageError: no input is given.
+        StorageError: no room.
+    """
+
+    def __init__(self, data: Sequence[Feed] | None) -> None:
+        if data is not None and not len(data):
+            raise UsageError("no inputs to judge on: give one feed or more")
+        self.inputs = GENERATED if data is None else len(data)
+        self._make = data is None
+        self._asked = 0
+        try:
+            self._temporary = tempfile.TemporaryDirectory(prefix="hotlap-verify-", ignore_cleanup_errors=True)
+            self.home = Path(self._temporary.name)
+            if data is not None:
+                feeds = [{name: np.asarray(value) for name, value in feed.items()} for feed in data]
+                save_feeds(self.home / "feeds", feeds)
+        except OSError as error:
+            raise StorageError(f"no room for temporary files: {error.strerror or error}") from error
+
+    def one(self, target: Target, name: str, numbers: list[int] | None = None) -> Pass:
+        """A pass of a target over the inputs; its answers are found again by `name`."""
+        return Pass(target=target, folder=str(self.home / name), numbers=numbers)
+
+    def ask(self, passes: list[Pass], label: str, allowed: float) -> None:
+        """Run passes in one fresh process and wait.
+
+        Raises:
+            TargetFailed: it crashed, hung (after `allowed` seconds) or refused.
+            StorageError: no room for the answers.
+        """
+        self._asked += 1
+        folder = self.home / f"question-{self._asked}"
+        folder.mkdir()
+        request = Request(
+            feeds=str(self.home / "feeds"),
+            passes=passes,
+            make=GENERATED if self._make else 0,
+            outcome=str(folder / "outcome"),
+        )
+        ask(CHILD, request, folder, label, allowed)
+        self._make = False
+
+    def seconds(self, name: str) -> float:
+        """How long a pass took, loading aside."""
+        return float((self.home / name / SECONDS).read_text("utf-8"))
+
+    def feed(self, number: int) -> Feed:
+        (feed,) = load_feeds(answer_file(self.home / "feeds", number))
+        return feed
+
+    def answers(self, name: str, numbers: Sequence[int] | None = None) -> Iterator[dict[str, Any]]:
+        """The answers of a side, one after the other, to all inputs or to these."""
+        chosen = range(self.inputs) if numbers is None else numbers
+        return (load_answer(answer_file(self.home / name, number)) for number in chosen)
+
+    def forget(self, name: str) -> None:
+        """Remove a side's answers."""
+        shutil.rmtree(self.home / name, ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove everything. Closing twice is fine."""
+        self._temporary.cleanup()
+
+
+def spread(count: int, most: int) -> list[int]:
+    """At most `most` of the numbers below `count`, evenly spread, the first among them."""
+    few = min(count, most)
+    return sorted({n * count // few for n in range(few)})

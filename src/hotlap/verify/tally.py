@@ -1,0 +1,233 @@
+"""Counting differences, output by output and input by input, so that no data set must fit into memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hotlap.verify.answers import parts
+from hotlap.verify.levels import NEAR, NOISE_FACTOR
+from hotlap.verify.span import Span
+from hotlap.verify.verdict import Noise, OutputDiff
+
+__all__ = ["Tallies", "Tally"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(slots=True)
+class Worst:
+    """The value of one output that differs most."""
+
+    share: float
+    where: str
+    before: str
+    after: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """The differences of one output so far.
+
+    Attributes:
+        noise: the reference's own, where it is known: then rows are ranked, and ties within it are forgiven.
+    """
+
+    name: str
+    span: Span
+    noise: Noise | None = None
+    count: int = 0
+    near: int = 0
+    broken: int = 0
+    largest: float = 0.0
+    squares: float = 0.0
+    product: float = 0.0
+    norms: tuple[float, float] = (0.0, 0.0)
+    rows: int = 0
+    agree: int = 0
+    differ: int = 0
+    worst: Worst | None = None
+    broken_at: str = ""
+
+    def add(self, number: int, before: Array, after: Array) -> None:
+        """The two sides' values for input `number`; equal in form."""
+        self.count += before.size
+        if not before.size:
+            return
+        if before.dtype.kind != "f":
+            self._add_exact(number, before, after)
+            return
+        if not self._add_floats(number, before, after):
+            finite = self._add_broken(number, before, after)
+            self._add_floats(number, np.where(finite, before, 0), np.where(finite, after, 0))
+        if self.span.axis is not None and self.noise is not None and before.ndim:
+            self._add_rows(before, after)
+
+    def _add_exact(self, number: int, before: Array, after: Array) -> None:
+        differs = np.asarray(before != after)
+        self.near += int(differs.size - differs.sum())
+        if differs.any() and self.worst is None:
+            place = np.unravel_index(int(np.argmax(differs)), differs.shape)
+            said = (repr(side[place].item()) for side in (before, after))
+            self.worst = Worst(1.0, _where(self.name, place, number), *said)
+
+    def _add_floats(self, number: int, before: Array, after: Array) -> bool:
+        """False, and nothing added, where a value is NaN or infinite.
+
+        With b = a - d the products of the two sides follow from a and d: |b|² = |a|² - 2 a·d + |d|².
+        """
+        with np.errstate(invalid="ignore", over="ignore"):
+            a = before.ravel().astype(np.float64)
+            difference = a - after.ravel()
+            squares = float(difference @ difference)
+            own = float(a @ a)
+        if not (math.isfinite(squares) and math.isfinite(own)):
+            return False
+        cross = float(a @ difference)
+        self.squares += squares
+        self.product += own - cross
+        self.norms = (self.norms[0] + own, self.norms[1] + own - 2 * cross + squares)
+        np.abs(difference, out=difference)
+        at = int(np.argmax(difference))
+        largest, limit = float(difference[at]), NEAR * self.span.scale
+        self.near += difference.size if largest <= limit else int(np.count_nonzero(difference <= limit))
+        if largest > self.largest:
+            self.largest = largest
+            place = np.unravel_index(at, before.shape)
+            said = (f"{float(side[place]):.6g}" for side in (before, after))
+            self.worst = Worst(largest / self.span.scale, _where(self.name, place, number), *said)
+        return True
+
+    def _add_broken(self, number: int, before: Array, after: Array) -> Array:
+        """Counts values that are no numbers on one side alone; returns where both are."""
+        finite = np.isfinite(before) & np.isfinite(after)
+        odd = ~finite & ~((before == after) | (np.isnan(before) & np.isnan(after)))
+        if odd.any():
+            place = np.unravel_index(int(np.argmax(odd)), odd.shape)
+            self.broken += int(odd.sum())
+            told = f"{_where(self.name, place, number)}: {before[place]} became {after[place]}"
+            self.broken_at = self.broken_at or told
+        return finite
+
+    def _add_rows(self, before: Array, after: Array) -> None:
+        assert self.span.axis is not None
+        a, b = (np.moveaxis(side, self.span.axis, -1) for side in (before, after))
+        a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
+        first, chosen, rows = a.argmax(axis=-1), b.argmax(axis=-1), np.arange(len(a))
+        # NaN counts as the largest, so a row with one on both sides agrees; on one side it is broken.
+        moved = first != chosen
+        margin = a[rows, first][moved].astype(np.float64) - a[rows, chosen][moved]
+        self.rows += len(a)
+        self.agree += int(len(a) - moved.sum())
+        self.differ += int((margin > self.tie).sum())
+
+    @property
+    def tie(self) -> float:
+        """The reference's own lead below which its first place is not certain; absolute."""
+        noise = self.noise.max_rel if self.noise else 0.0
+        return (NOISE_FACTOR * noise + self.span.floor) * self.span.scale
+
+    @property
+    def cosine(self) -> float:
+        a, b = self.norms
+        if not a or not b:
+            return 1.0 if a == b else 0.0
+        return self.product / math.sqrt(a) / math.sqrt(b)
+
+    @property
+    def within(self) -> float:
+        return self.near / self.count if self.count else 1.0
+
+    @property
+    def rms(self) -> float:
+        return math.sqrt(self.squares / self.count) / self.span.scale if self.count else 0.0
+
+    def diff(self, reshaped: float) -> OutputDiff:
+        return OutputDiff(
+            name=self.name,
+            max_abs=self.largest,
+            max_rel=self.largest / self.span.scale,
+            rms=self.rms,
+            range=self.span.scale,
+            cosine=self.cosine,
+            within=self.within,
+            top1=self.agree / self.rows if self.rows else None,
+            top1_rows=self.rows,
+            top1_differ=self.differ,
+            broken=self.broken,
+            reshaped=reshaped,
+            noise=self.noise,
+        )
+
+
+def _where(name: str, place: tuple[Any, ...], number: int) -> str:
+    index = f"[{', '.join(str(int(i)) for i in place)}]" if place else ""
+    return f'output "{name}"{index} of input {number}'
+
+
+@dataclass(slots=True)
+class Tallies:
+    """All outputs of one candidate against the reference.
+
+    Attributes:
+        spans: by name of the output's part.
+        noise: the same; empty where it is not known (yet).
+        reshaped: by output: how many inputs gave another form, and the first of them in words.
+        inputs: how many were compared.
+    """
+
+    spans: Mapping[str, Span]
+    noise: Mapping[str, Noise] = field(default_factory=dict)
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    reshaped: dict[str, tuple[int, str]] = field(default_factory=dict)
+    inputs: int = 0
+
+    def add(self, number: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+        """The answers of both sides to input `number`. What only the candidate has is not looked at."""
+        self.inputs += 1
+        for name, value in before.items():
+            form, arrays = parts(name, value)
+            for label, _ in arrays:
+                self.tallies.setdefault(label, Tally(label, self.spans[label], self.noise.get(label)))
+            if name not in after:
+                self._reshape(name, f'output "{name}" is missing')
+                continue
+            other, others = parts(name, after[name])
+            if form != other:
+                self._reshape(name, f'output "{name}" of input {number}: {_told(form)} became {_told(other)}')
+                continue
+            for (label, a), (_, b) in zip(arrays, others, strict=True):
+                self.tallies[label].add(number, a, b)
+
+    def _reshape(self, name: str, told: str) -> None:
+        times, first = self.reshaped.get(name, (0, told))
+        self.reshaped[name] = (times + 1, first)
+
+    def reshaped_share(self, label: str) -> float:
+        name = label if label in self.reshaped else label.rpartition(" (")[0]
+        return self.reshaped[name][0] / self.inputs if name in self.reshaped else 0.0
+
+    def as_noise(self) -> dict[str, Noise]:
+        """The differences as noise: of a run in which nothing but rounding moved."""
+        return {d.name: _as_noise(d, floats=self.spans[d.name].epsilon > 0) for d in self.diffs()}
+
+    def diffs(self) -> tuple[OutputDiff, ...]:
+        return tuple(t.diff(self.reshaped_share(t.name)) for t in self.tallies.values())
+
+
+def _as_noise(diff: OutputDiff, *, floats: bool) -> Noise:
+    if floats:
+        return Noise(max_rel=diff.max_rel, rms=diff.rms, reshaped=diff.reshaped)
+    return Noise(mismatched=1 - diff.within, reshaped=diff.reshaped)
+
+
+def _told(form: Any) -> str:
+    if isinstance(form, tuple) and len(form) == 2 and isinstance(form[1], tuple):
+        return f"{form[0]}[{', '.join(map(str, form[1]))}]"
+    text = str(form)
+    return text if len(text) < 80 else f"{text[:77]}..."

@@ -1,0 +1,86 @@
+"""What a gate says: `Verdict`, with an `OutputDiff` for each output."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["Noise", "OutputDiff", "Verdict"]
+
+
+class Noise(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the reference moves, where nothing but float rounding moved; the most over several runs.
+
+    Attributes:
+        max_rel, rms: of the differences, as shares of the output's range.
+        mismatched: share of the values that are not equal; for outputs that are no floats.
+        reshaped: share of the inputs for which the shape itself changed.
+    """
+
+    max_rel: float = 0.0
+    rms: float = 0.0
+    mismatched: float = 0.0
+    reshaped: float = 0.0
+
+
+class OutputDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """How one output of the candidate differs from the reference's, over all of the data.
+
+    Attributes:
+        name: the output; parts of a sequence or map that differ in kind are told apart in parentheses.
+        max_abs: the largest absolute difference.
+        max_rel: the same as a share of `range`.
+        rms: root mean square of the differences, as a share of `range`.
+        range: largest minus smallest value of the reference over the data; where the output never
+            changes, its largest magnitude (1 if that is 0).
+        cosine: between the two sides, all values as one vector; 1 where both are zero.
+        within: share of the values within `levels.NEAR` of the range; for integers, booleans and text the
+            share that is equal.
+        top1: share of the rows whose largest value is at the same place; None where rows are no ranking.
+        top1_rows, top1_differ: rows that rank; those that differ beyond a tie within the noise.
+        broken: values that are NaN or infinite on one side alone.
+        reshaped: share of the inputs on which the shapes differ.
+        noise: the reference's own; None where it was not needed.
+    """
+
+    name: str
+    max_abs: float
+    max_rel: float
+    rms: float
+    range: float
+    cosine: float
+    within: float
+    top1: float | None = None
+    top1_rows: int = 0
+    top1_differ: int = 0
+    broken: int = 0
+    reshaped: float = 0.0
+    noise: Noise | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a candidate's answers agree with the reference's.
+
+    Attributes:
+        level: of `LEVELS`: the one that judged.
+        passed: they agree.
+        reason: one sentence with the numbers that decided.
+        outputs: what was found, output by output; empty where the level is "task" or a side has no answer.
+        rows: how many rows were judged: of an input's first axis, where an output has an axis of that size.
+        generated: the inputs were made to fit the signature.
+        unlock: what would let a refused candidate be judged again; None where nothing would, or it passed.
+        worst: the value that differs most, in words; "" where none differs.
+        notes: what to know beside the verdict, one sentence each.
+        score, reference_score: the metric on both sides, for the level "task".
+    """
+
+    level: str
+    passed: bool
+    reason: str
+    outputs: tuple[OutputDiff, ...] = ()
+    rows: int = 0
+    generated: bool = False
+    unlock: str | None = None
+    worst: str = ""
+    notes: tuple[str, ...] = ()
+    score: float | None = None
+    reference_score: float | None = None

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hotlap.verify import judging
+from hotlap.verify.span import spans
+from hotlap.verify.tally import Tallies
+from hotlap.verify.verdict import Noise
+
+
+def compare(before: np.ndarray, after: np.ndarray, noise: Noise | None = None) -> Tallies:
+    tallies = Tallies(spans([{"y": before}], {}), {"y": noise or Noise()})
+    tallies.add(0, {"y": before}, {"y": after})
+    return tallies
+
+
+LINE = np.linspace(0, 1, 1001)
+
+
+@pytest.mark.parametrize(("times", "passes"), [(0, True), (1, True), (4.9, True), (5.2, False), (100, False)])
+def test_exact_allows_five_times_the_noise_at_the_worst_value(times: float, passes: bool) -> None:
+    after = LINE.copy()
+    after[7] += times * 1e-4
+    failures = judging.exact_failures(compare(LINE, after, Noise(max_rel=1e-4, rms=1.0)))
+    assert (failures == []) == passes
+
+
+@pytest.mark.parametrize(("times", "passes"), [(1, True), (4.9, True), (5.2, False)])
+def test_exact_allows_five_times_the_noise_in_the_mean(times: float, passes: bool) -> None:
+    failures = judging.exact_failures(compare(LINE, LINE + times * 1e-6, Noise(max_rel=1.0, rms=1e-6)))
+    assert (failures == []) == passes
+
+
+def test_without_noise_a_few_units_in_the_last_place_are_no_difference() -> None:
+    line = LINE.astype(np.float32)
+    assert judging.exact_failures(compare(line, np.nextafter(line, np.float32(2)))) == []
+    assert judging.exact_failures(compare(line, line + np.float32(1e-5)))
+
+
+def test_exact_lists_the_worst_first_and_says_the_numbers() -> None:
+    before = {"a": LINE, "b": LINE}
+    tallies = Tallies(spans([before], {}), {k: Noise(max_rel=1e-5, rms=1e-6) for k in before})
+    tallies.add(0, before, {"a": LINE + 1e-3, "b": LINE + 1e-1})
+    first, second = judging.exact_failures(tallies)
+    assert first.startswith('output "b" differs by up to 0.1 of its range (rms 0.1)')
+    assert "float noise is 1e-05 (rms 1e-06)" in second
+
+
+def test_integers_may_differ_as_often_as_the_noise_makes_them() -> None:
+    before, after = np.arange(100), np.arange(100)
+    after[3] = 7
+    assert judging.exact_failures(compare(before, after)) == ['output "y": 1 of 100 values are not equal']
+    assert judging.exact_failures(compare(before, after, Noise(mismatched=0.01))) == []
+    assert judging.close_failures(compare(before, after))
+    assert (
+        judging.close_failures(compare(np.arange(1000), np.where(np.arange(1000) == 3, 0, np.arange(1000))))
+        == []
+    )
+
+
+def test_close_wants_nearly_all_values_near() -> None:
+    few, many = LINE.copy(), LINE.copy()
+    few[:5] += 0.03
+    many[:6] += 0.03
+    assert judging.close_failures(compare(LINE, few)) == []
+    (said,) = judging.close_failures(compare(LINE, many))
+    assert said == 'output "y": 99.40% of its values within 2% of its range'
+
+
+def test_close_wants_the_same_direction() -> None:
+    before = np.zeros(10_000)
+    before[0] = 1.0
+    after = before.copy()
+    after[1] = 0.2
+    assert judging.close_failures(compare(before, after)) == ['output "y": cosine 0.98058']
+
+
+def test_close_wants_the_same_first_place() -> None:
+    before = np.array([[0.505, 0.495]] * 300)
+    after = before.copy()
+    after[5] = after[5, ::-1]
+    assert judging.close_failures(compare(before, after)) == [
+        'output "y": another first place on 1 of 300 rows'
+    ]
+
+
+def test_nothing_forgives_a_nan_a_shape_or_a_missing_output() -> None:
+    broken = judging.breakage(compare(np.zeros(3), np.array([0, np.nan, 0])))
+    assert broken == 'output "y"[1] of input 0: 0.0 became nan (1 such values)'
+    assert "became" in (judging.breakage(compare(np.zeros(3), np.zeros(4))) or "")
+    assert judging.breakage(compare(LINE, LINE + 5)) is None
+
+
+def test_shapes_that_noise_changes_may_change() -> None:
+    assert judging.breakage(compare(np.zeros(3), np.zeros(4), Noise(reshaped=1.0))) is None
+
+
+def test_what_is_said_of_a_pass() -> None:
+    same = compare(LINE, LINE)
+    assert judging.said_exact(same.diffs()) == "every value is the same"
+    assert judging.worst(same) == ""
+    moved = compare(LINE, LINE + 1e-6, Noise(max_rel=1e-6, rms=1e-6))
+    assert judging.said_exact(moved.diffs()) == (
+        "differences up to 1e-06 of the range, the model's own float noise is 1e-06"
+    )
+    rows = np.array([[0.25, 0.75]] * 4)
+    said = judging.said_close(compare(rows, rows).diffs())
+    assert said == (
+        "100.00% of the values within 2% of the range, cosine 1.00000, the same first place on 4 of 4 rows"
+    )
+
+
+def test_a_forgiven_tie_is_said() -> None:
+    before, after = np.array([[0.5001, 0.4999]]), np.array([[0.4999, 0.5001]])
+    said = judging.said_close(compare(before, after, Noise(max_rel=1)).diffs())
+    assert said.endswith("the same first place on 0 of 1 rows (1 ties within the noise)")

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto as T
+
+from hotlap.bench import Target
+from hotlap.errors import TargetFailed, UsageError
+from hotlap.verify import Reference, verify
+from tests import tiny
+from tests.real import real
+from tests.verify.planted import (
+    all_off_by_a_thousandth,
+    one_off_by_a_thousandth,
+    planned,
+    planted,
+    rounded_to_bfloat16,
+    weights,
+)
+
+
+@pytest.fixture
+def mlp(tmp_path: Path) -> Path:
+    return tiny.save(tiny.mlp(), tmp_path / "mlp.onnx")
+
+
+def inputs(count: int = 64) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(0)
+    return [{"x": rng.standard_normal((1, 16), np.float32)} for _ in range(count)]
+
+
+def test_the_same_model_is_exact_on_generated_inputs(mlp: Path) -> None:
+    verdict = verify(Target.default(mlp), planned(mlp, threads=1))
+    assert verdict.passed and verdict.generated and verdict.unlock is None
+    assert verdict.reason == "exact: every value is the same; only 8 rows judged"
+    assert [d.name for d in verdict.outputs] == ["y"]
+
+
+def test_generated_inputs_judge_exactly_whatever_is_asked(mlp: Path, tmp_path: Path) -> None:
+    rounded = planted(mlp, tmp_path / "bf16.onnx", rounded_to_bfloat16)
+    verdict = verify(Target.default(mlp), planned(rounded), level="close")
+    assert (verdict.level, verdict.passed) == ("exact", False)
+    assert verdict.unlock == "give --data to have it judged on your inputs"
+    assert "became" in verdict.worst
+
+
+def test_with_data_reduced_precision_is_refused_exactly_and_accepted_closely(
+    mlp: Path, tmp_path: Path
+) -> None:
+    rounded = planned(planted(mlp, tmp_path / "bf16.onnx", rounded_to_bfloat16))
+    with Reference(Target.default(mlp), inputs(), scores={"y": -1}) as reference:
+        exact = reference.judge(rounded, "exact")
+        close = reference.judge(rounded, "close")
+    assert not exact.passed and exact.unlock == 'it is "close": allow that level'
+    assert close.passed and "the same first place on 64 of 64 rows" in close.reason
+    assert close.rows == 64 and "only" not in close.reason
+    assert close.outputs[0].noise is not None and 0 < close.outputs[0].noise.rms < 1e-6
+
+
+def test_a_task_is_judged_by_its_metric_alone(mlp: Path, tmp_path: Path) -> None:
+    rounded = planned(planted(mlp, tmp_path / "bf16.onnx", rounded_to_bfloat16))
+    asked: list[int] = []
+
+    def mean(feeds: Any, outputs: Any) -> float:
+        asked.append(len(feeds))
+        return float(np.mean([o["y"].mean() for o in outputs]))
+
+    arguments = {"data": inputs(), "level": "task", "metric": mean}
+    assert verify(Target.default(mlp), rounded, max_drop=1.0, **arguments).passed
+    verdict = verify(Target.default(mlp), rounded, max_drop=-1.0, **arguments)
+    assert not verdict.passed and "the metric went from" in verdict.reason
+    assert verdict.score is not None and verdict.score == pytest.approx(verdict.reference_score, abs=0.05)
+    assert asked == [64] * 4
+
+
+def test_what_cannot_be_asked_is_refused(mlp: Path) -> None:
+    target = Target.default(mlp)
+    with pytest.raises(UsageError, match='no level "exakt" .did you mean "exact"'):
+        verify(target, target, level="exakt")
+    with pytest.raises(UsageError, match="no inputs"):
+        verify(target, target, data=[])
+    with pytest.raises(UsageError, match="needs a metric"):
+        verify(target, target, inputs(1), "task")
+    with pytest.raises(UsageError, match='no output "z"'):
+        verify(target, target, inputs(1), scores={"z": -1})
+
+
+def test_a_candidate_that_cannot_run_fails_as_a_target(mlp: Path, tmp_path: Path) -> None:
+    with pytest.raises(TargetFailed, match=r"gone: .*no\.onnx"):
+        verify(Target.default(mlp), Target.default(tmp_path / "no.onnx", label="gone"), inputs(2))
+
+
+def test_a_model_that_draws_at_random_has_no_answer(tmp_path: Path) -> None:
+    nodes = [
+        tiny.node("RandomNormalLike", ["x"], ["r"]),
+        tiny.node("Add", ["x", "r"], ["y"]),
+    ]
+    values = [tiny.info(name, T.FLOAT, ["N", 16]) for name in ("x", "y")]
+    path = tiny.save(tiny.model(nodes, values[:1], values[1:]), tmp_path / "random.onnx")
+    verdict = verify(Target.default(path), planned(path), inputs(4))
+    assert not verdict.passed
+    assert verdict.reason == (
+        'exact: the model differs from itself between equal runs (output "y"); only 4 rows judged'
+    )
+
+
+@pytest.mark.parametrize("maker", [tiny.text, tiny.scalar, tiny.zipmap, tiny.sequence])
+def test_outputs_of_every_kind_agree_with_themselves(tmp_path: Path, maker: Any) -> None:
+    path = tiny.save(maker(), tmp_path / "model.onnx")
+    feeds = {
+        "text": [{"x": np.array(["one", "two"])}],
+        "scalar": [{"x": np.array(1.5, np.float32)}],
+    }.get(maker.__name__, [{"x": np.array([[0.2, 0.8], [0.7, 0.3]], np.float32)}])
+    verdict = verify(Target.default(path), planned(path, threads=1), feeds)
+    assert verdict.passed and "every value is the same" in verdict.reason
+
+
+def test_another_model_is_found_out(mlp: Path, tmp_path: Path) -> None:
+    other = tiny.save(tiny.mlp(seed=1), tmp_path / "other.onnx")
+    verdict = verify(Target.default(mlp), planned(other), inputs(), "close")
+    assert not verdict.passed and verdict.unlock == 'judge it by your own metric, the level "task"'
+    fewer = tiny.save(tiny.mlp(classes=3), tmp_path / "fewer.onnx")
+    shorter = verify(Target.default(mlp), planned(fewer), inputs(1), "close")
+    assert "float32[1, 4] became float32[1, 3]" in shorter.reason and not shorter.passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ocr-cls", "silero", "captcha", "minilm-int8"])
+def test_on_real_models_the_noise_passes_and_planted_errors_do_not(name: str, tmp_path: Path) -> None:
+    model = real(name)
+    middle = weights(model.path)[len(weights(model.path)) // 2]
+    one = planted(model.path, tmp_path / "one.onnx", one_off_by_a_thousandth, only=middle)
+    tensor = planted(model.path, tmp_path / "tensor.onnx", all_off_by_a_thousandth, only=middle)
+    rounded = planted(model.path, tmp_path / "bf16.onnx", rounded_to_bfloat16)
+    with Reference(Target.default(model.path), model.feeds(64), scores=model.scores) as reference:
+        for settings in ({"threads": 1}, {"session": {"graph_optimization_level": "ORT_ENABLE_BASIC"}}):
+            verdict = reference.judge(planned(model.path, **settings), "exact")
+            assert verdict.passed, verdict.reason
+        for wrong in (one, tensor, rounded):
+            verdict = reference.judge(planned(wrong), "exact")
+            assert not verdict.passed, f"{wrong.name}: {verdict.reason}"
+        assert reference.judge(planned(tensor), "close").passed

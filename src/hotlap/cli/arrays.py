@@ -6,6 +6,7 @@ import json
 import math
 import re
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,8 @@ __all__ = ["file_names", "plain", "read_inputs", "write_outputs"]
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 100
+_HEADER_ERRORS = (ValueError, SyntaxError, TypeError, RecursionError, tokenize.TokenError)
+"""What numpy raises on a header that is none: it reads it as a Python literal."""
 _WINDOWS_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
@@ -125,8 +128,9 @@ def _array(file: IO[bytes], size: int, where: str) -> Any:
         if file.readinto(data) != len(data):  # type: ignore[attr-defined]  # both kinds of file have it
             raise InputError(f"{where}: cut short")
         return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
-    except (ValueError, EOFError, SyntaxError, TypeError, MemoryError) as error:
-        raise InputError(f"{where}: not a readable .npy array: {error}") from error
+    except (*_HEADER_ERRORS, EOFError, MemoryError) as error:
+        said = _short(" ".join(str(error).split()))
+        raise InputError(f"{where}: not a readable .npy array: {said}") from error
 
 
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from examples.inputs.models import named
-
 from hotlap.bench import Comparison, Target, Workload, compare, save_feeds
 
 CLAIM = (

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto as T
 
-from hotlap.bench import Target
-from hotlap.errors import TargetFailed, UsageError
-from hotlap.verify import Reference, verify
-from tests import tiny
-from tests.real import real
-from tests.verify.planted import (
+from benchmarks.planted import (
     all_off_by_a_thousandth,
     one_off_by_a_thousandth,
     planned,
@@ -20,6 +15,11 @@ from tests.verify.planted import (
     rounded_to_bfloat16,
     weights,
 )
+from hotlap.bench import Target
+from hotlap.errors import TargetFailed, UsageError
+from hotlap.verify import Reference, verify
+from tests import tiny
+from tests.real import real
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_task_is_judged_by_its_metric_alone(mlp: Path, tmp_path: Path) -> None
 
 def test_what_cannot_be_asked_is_refused(mlp: Path) -> None:
     target = Target.default(mlp)
-    with pytest.raises(UsageError, match='no level "exakt" .did you mean "exact"'):
+    with pytest.raises(UsageError, match=r'no level "exakt" .did you mean "exact"'):
         verify(target, target, level="exakt")
     with pytest.raises(UsageError, match="no inputs"):
         verify(target, target, data=[])
@@ -142,4 +142,4 @@ def test_on_real_models_the_noise_passes_and_planted_errors_do_not(name: str, tm
         for wrong in (one, tensor, rounded):
             verdict = reference.judge(planned(wrong), "exact")
             assert not verdict.passed, f"{wrong.name}: {verdict.reason}"
-        assert reference.judge(planned(tensor), "close").passed
+        assert all(d.within > 0.999 for d in reference.judge(planned(tensor), "close").outputs)

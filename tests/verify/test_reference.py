@@ -143,3 +143,36 @@ def test_on_real_models_the_noise_passes_and_planted_errors_do_not(name: str, tm
             verdict = reference.judge(planned(wrong), "exact")
             assert not verdict.passed, f"{wrong.name}: {verdict.reason}"
         assert all(d.within > 0.999 for d in reference.judge(planned(tensor), "close").outputs)
+
+
+def test_a_candidate_that_hangs_is_ended(mlp: Path) -> None:
+    with Reference(Target.default(mlp), inputs(2)) as reference:
+        reference._timeout, reference.seconds = 0.02, 0.0
+        with pytest.raises(TargetFailed, match=r"slow: no answer within 0\.02 s"):
+            reference.judge(planned(mlp, label="slow"), "exact")
+
+
+def test_a_candidate_that_crashes_says_how_and_the_next_is_judged(
+    mlp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "crashing.py").write_text("import os\nos.abort()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with Reference(Target.default(mlp), inputs(2)) as reference:
+        with monkeypatch.context() as patch:
+            patch.setattr("hotlap.verify.sides.CHILD", "crashing")
+            with pytest.raises(TargetFailed, match=r"wild: the process (crashed|ended)"):
+                reference.judge(planned(mlp, label="wild"))
+        assert reference.judge(planned(mlp, label="tame")).passed
+
+
+def test_slow_models_are_calibrated_on_fewer_inputs_and_the_verdict_says_so(mlp: Path) -> None:
+    with Reference(Target.default(mlp), inputs(64), noise_seconds=1e-9) as reference:
+        verdict = reference.judge(planned(mlp, threads=1))
+    assert verdict.passed and verdict.notes == ("the noise was measured on 8 of 64 inputs",)
+
+
+def test_the_answers_are_gone_when_the_block_ends(mlp: Path) -> None:
+    with Reference(Target.default(mlp), inputs(2)) as reference:
+        home = reference._sides.home
+        assert home.is_dir()
+    assert not home.exists()

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import hotlap
-from hotlap.errors import InputError, ModelError, UsageError
+from hotlap.errors import InputError, ModelError, PlanError, ProviderUnavailable, UsageError
 from hotlap.plan import ModelRef, Plan
 from hotlap.tune import Budget, Tuning, search, tune
 from hotlap.tune.candidates import Candidate, cpu_default
@@ -153,3 +153,20 @@ def test_many_inputs_are_thinned_evenly() -> None:
         "64 rows are judged however slow the model is"
     )
     assert len(search._judged(feeds, p50_s=0.01, seconds=90)) == 360
+
+
+def test_a_provider_that_was_named_must_load(model: Path) -> None:
+    with pytest.raises(ProviderUnavailable, match="cuda: not compiled into this onnxruntime"):
+        tune(model, providers=["cuda"], budget=SHORT)
+    with pytest.raises(PlanError, match="cuda"):
+        tune(model, providers=["cudda"], budget=SHORT)
+
+
+@pytest.mark.slow
+def test_a_metric_of_the_user_decides_at_the_level_task(model: Path) -> None:
+    rng = np.random.default_rng(0)
+    feeds = [{"x": rng.standard_normal((1, 16)).astype(np.float32)} for _ in range(8)]
+    tuning = tune(model, data=feeds, level="task", metric=lambda f, y: 1.0, max_drop=0.0, budget=SHORT)
+    assert tuning.verdict is not None and (tuning.verdict.level, tuning.verdict.score) == ("task", 1.0)
+    with pytest.raises(UsageError, match="metric"):
+        tune(model, data=feeds, level="task", budget=SHORT)

@@ -59,7 +59,7 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def progress(title: str, total: float) -> Iterator[Callable[[float, str], None]]:
-    """A bar on stderr that shows after two seconds; nothing where stderr is no terminal.
+    """A bar on stderr, for what takes longer than two seconds; nothing where stderr is no terminal.
 
     Yields a function of (done so far, what is going on now).
     """

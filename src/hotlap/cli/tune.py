@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hotlap.cli.console import common_options, print_json, progress
-from hotlap.cli.types import AXES, DURATION
+from hotlap.cli.types import AXES, DURATION, FUNCTION, SHARE
 
 if TYPE_CHECKING:
     from hotlap.tune import Tuning
@@ -22,11 +22,16 @@ if TYPE_CHECKING:
     "--time", "seconds", type=DURATION, default="90s", show_default=True, help="How long it may take."
 )
 @click.option(
-    "--level", type=click.Choice(["exact", "close"]), help="The gate; default: close with --data, else exact."
+    "--level",
+    type=click.Choice(["exact", "close", "task"]),
+    help="The gate; default: close with --data, else exact.",
 )
 @click.option(
     "--scores", type=AXES, multiple=True, metavar="NAME:AXIS", help="An output that ranks along an axis."
 )
+@click.option("--metric", type=FUNCTION, metavar="MODULE:FUNCTION", help="Your score, for the gate task.")
+@click.option("--max-drop", type=SHARE, help="How much lower the score may be, e.g. 0.5% or 0.005.")
+@click.option("--providers", help="Try these alone, e.g. cpu,openvino; default: all that load here.")
 @click.option("--reference", is_flag=True, help="Point to the model where it lies instead of copying it.")
 @click.option("--force", is_flag=True, help="Replace the folder if it is an older lap.")
 @common_options
@@ -38,6 +43,9 @@ def command(
     seconds: float,
     level: str | None,
     scores: tuple[tuple[str, int], ...],
+    metric: Any,
+    max_drop: float | None,
+    providers: str | None,
     reference: bool,
     force: bool,
     as_json: bool,
@@ -57,6 +65,9 @@ def command(
             budget=Budget(seconds=seconds),
             level=level,
             scores=dict(scores),
+            metric=metric,
+            max_drop=max_drop,
+            providers=None if providers is None else [name.strip() for name in providers.split(",")],
             reference=reference,
             force=force,
             on_progress=tell,

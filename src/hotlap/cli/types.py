@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["AXES", "DURATION"]
+__all__ = ["AXES", "DURATION", "FUNCTION", "SHARE"]
 
 if TYPE_CHECKING:  # generic for type checkers of newer click releases, a plain class in older ones
     _ParamType = click.ParamType[Any]
@@ -47,5 +50,46 @@ class _Axes(_ParamType):
         return name, int(axis)
 
 
+class _Function(_ParamType):
+    """``module:function``, imported; the working folder counts, as it does for ``python -m``."""
+
+    name = "function"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if callable(value):
+            return value
+        module, colon, name = str(value).partition(":")
+        if not (module and colon and name):
+            self.fail(f"{value!r} is not MODULE:FUNCTION, such as metrics:accuracy", param, ctx)
+        sys.path.insert(0, str(Path.cwd()))
+        try:
+            function = getattr(import_module(module), name)
+        except Exception as error:  # noqa: BLE001  the user's module may raise anything
+            self.fail(f"{value!r} cannot be imported: {type(error).__name__}: {error}", param, ctx)
+        finally:
+            sys.path.pop(0)
+        if not callable(function):
+            self.fail(f"{value!r} is no function", param, ctx)
+        return function
+
+
+class _Share(_ParamType):
+    """``0.5%`` or ``0.005``, as a float."""
+
+    name = "share"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share < float("inf"):
+            self.fail(f"{value!r} is no share; say 0.5% or 0.005", param, ctx)
+        return share
+
+
 DURATION = _Duration()
 AXES = _Axes()
+FUNCTION = _Function()
+SHARE = _Share()

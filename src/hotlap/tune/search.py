@@ -15,11 +15,12 @@ import msgspec
 
 from hotlap import __version__, cpus
 from hotlap.bench import Comparison, Target, Workload, compare, load_feeds, save_feeds
-from hotlap.errors import InputError, TargetFailed, UsageError
+from hotlap.errors import InputError, ProviderUnavailable, TargetFailed, UsageError
 from hotlap.machine import Machine
 from hotlap.model import Model
 from hotlap.plan import Evidence
-from hotlap.runtime import find_feed, usable_providers
+from hotlap.providers import provider_named
+from hotlap.runtime import find_feed, provider_status, usable_providers
 from hotlap.runtime import open as open_model
 from hotlap.tensors import check_feed
 from hotlap.tune import lap
@@ -60,6 +61,7 @@ def tune(
     scores: Mapping[str, int] | None = None,
     metric: Callable[..., float] | None = None,
     max_drop: float | None = None,
+    providers: Sequence[str] | None = None,
     reference: bool = False,
     force: bool = False,
     on_progress: Callable[[float, str], None] | None = None,
@@ -81,6 +83,7 @@ def tune(
             "exact" on generated inputs.
         scores: outputs whose axis is a ranking, name to axis: its first place must agree.
         metric, max_drop: for the level "task", see `hotlap.verify.verify`.
+        providers: try these alone; None: all that load here.
         reference: the plan points to the model where it lies instead of to a copy.
         force: replace a lap folder that exists.
         on_progress: told (seconds spent, what is going on).
@@ -88,6 +91,7 @@ def tune(
     Raises:
         ModelError, InputError, UsageError: the model or the data is no good, or `out` cannot be written.
         TargetFailed: the model does not run at all.
+        PlanError, ProviderUnavailable: a provider that was named is unknown, or does not load here.
         StorageError: no room for the result; nothing is left half-written.
         MissingExtra: the graph library is not installed.
     """
@@ -98,7 +102,7 @@ def tune(
     clock.say("reading the model")
     source = Model.load(model)
     with _feeds(source, data, rows) as (feeds, feeds_folder):
-        search = _Search(source, len(feeds), feeds_folder, data is None, clock)
+        search = _Search(source, len(feeds), feeds_folder, data is None, _providers(providers), clock)
         search.heats.first()
         with Reference(
             search.default,
@@ -120,7 +124,15 @@ class _Search:
 
     judge: Judge
 
-    def __init__(self, source: Model, feeds: int, folder: Path, generated: bool, clock: Clock) -> None:
+    def __init__(
+        self,
+        source: Model,
+        feeds: int,
+        folder: Path,
+        generated: bool,
+        providers: Sequence[str],
+        clock: Clock,
+    ) -> None:
         self.clock = clock
         self.generated = generated
         self.feeds = feeds
@@ -130,7 +142,7 @@ class _Search:
         threads = cpus.usable_threads()
         self.fallback = cpu_default(ref, threads)
         self.default = Target.default(source.path)
-        candidates = make_candidates(ref, threads, usable_providers(), _reduced(Machine.brief()))
+        candidates = make_candidates(ref, threads, providers, _reduced(Machine.brief()))
         self.heats = Heats(self.default, candidates, folder, clock, self.home)
         self.refused: dict[str, str] = {}
 
@@ -285,6 +297,17 @@ def _spread(feeds: list[Feed], most: int) -> list[Feed]:
     if len(feeds) <= most:
         return feeds
     return [feeds[n * len(feeds) // most] for n in range(most)]
+
+
+def _providers(asked: Sequence[str] | None) -> Sequence[str]:
+    """Short names of the providers to try, each of which loads."""
+    if asked is None:
+        return usable_providers()
+    names = list(dict.fromkeys(provider_named(name).name for name in asked))
+    for status in map(provider_status, names):
+        if not status.loads:
+            raise ProviderUnavailable(f"{status.name}: {status.reason}: {status.remedy}")
+    return names
 
 
 def _made_feed(source: Model) -> Feed:

@@ -32,6 +32,15 @@ class _Verbs(click.Group):
         command: click.Command = import_module(f"hotlap.cli.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS:
+            from hotlap.tensors import nearest  # it loads numpy, which no help text needs
+
+            raise click.UsageError(f'no command "{args[0]}"{nearest(args[0], COMMANDS)}', ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -45,7 +54,7 @@ def hotlap() -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit: 0 well, 1 a gate said no, 2 wrong usage or bad input, 3 missing here."""
-    args = sys.argv[1:] if argv is None else argv
+    args = (sys.argv[1:] if argv is None else argv) or ["--help"]
     try:
         code = hotlap.main(args, prog_name="hotlap", standalone_mode=False)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the one place that turns errors into exit codes

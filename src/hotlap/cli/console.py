@@ -6,16 +6,20 @@ Results go to stdout; progress, log lines and errors go to stderr.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 
 from hotlap import errors
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,6 +59,13 @@ def _set_up_log(ctx: click.Context, param: click.Parameter, debug: bool) -> None
 def print_json(value: Any) -> None:
     """The value as one JSON document, two spaces deep, a newline at the end."""
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def terminal() -> Console:
+    """Where results for people go. Lines are only broken for a terminal: a file or a pipe gets them whole."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000)
 
 
 @contextmanager

@@ -26,7 +26,12 @@ class Found:
     void = False
     doubts = ("void: other work disturbed 60 % of the processes",)
 
-    def __init__(self, verdict: str, ratio: float = 1.5, void: bool = False) -> None:
+    class Side:
+        def __init__(self, cpu_per_call: float) -> None:
+            self.cpu_per_call = cpu_per_call
+
+    def __init__(self, verdict: str, ratio: float = 1.5, void: bool = False, cpu: float = 1.0) -> None:
+        self.a, self.b = self.Side(1.0), self.Side(cpu)
         self.verdict, self.void = verdict, void
         self.ratio, self.low, self.high = ratio, ratio - 0.1, ratio + 0.1
 
@@ -63,6 +68,11 @@ def test_a_win_is_a_ratio_with_its_interval() -> None:
 def test_where_nothing_won_the_default_stays_and_the_reason_is_said(found: Any, start: str) -> None:
     assert said(found).startswith(start)
     assert said(found).endswith(END)
+
+
+def test_as_fast_on_less_cpu_is_worth_a_word() -> None:
+    assert "on 0.46 of the CPU time a request" in said(Found("no difference", 1.0, cpu=0.46))
+    assert "CPU time" not in said(Found("no difference", 1.0, cpu=0.9))
 
 
 def test_a_refusal_of_all_is_the_reason() -> None:

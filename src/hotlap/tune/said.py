@@ -11,6 +11,9 @@ from hotlap.verify import Verdict
 
 __all__ = ["evidence", "say"]
 
+THRIFTY = 0.8
+"""A candidate that needs less than this share of the default's CPU time for each request is told of."""
+
 
 def say(
     plan: Candidate, tried: Candidate | None, comparison: Comparison | None, won: bool, refused: str | None
@@ -36,7 +39,14 @@ def say(
         why = f"Nothing is faster than {baseline}: the nearest, {tried.label}, was {found}"
     else:
         why = f"Nothing is faster than {baseline} beyond the noise: the best, {tried.label}, was {found}"
+        why += _thrift(comparison)
     return f"{why}. {fallback}"
+
+
+def _thrift(comparison: Comparison) -> str:
+    """As fast, but on less CPU: no win by the rules, and worth knowing on a machine that is shared."""
+    share = comparison.b.cpu_per_call / (comparison.a.cpu_per_call or 1.0)
+    return f", on {share:.2f} of the CPU time a request" if 0 < share < THRIFTY else ""
 
 
 def evidence(comparison: Comparison, verdict: Verdict | None) -> Evidence:

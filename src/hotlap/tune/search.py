@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,13 +13,21 @@ from typing import Any
 import msgspec
 
 from hotlap import __version__, cpus
-from hotlap.bench import Comparison, Target, Workload, compare, load_feeds, save_feeds
-from hotlap.errors import InputError, TargetFailed, UsageError
+from hotlap.bench import (
+    Comparison,
+    Target,
+    Workload,
+    compare,
+    load_feeds,
+    make_feeds,
+    save_feeds,
+    temporary_folder,
+)
+from hotlap.errors import HotlapError, InputError, TargetFailed, UsageError
 from hotlap.machine import Machine
 from hotlap.model import Model
 from hotlap.plan import Evidence
-from hotlap.runtime import find_feed, usable_providers
-from hotlap.runtime import open as open_model
+from hotlap.runtime import usable_providers
 from hotlap.tensors import check_feed
 from hotlap.tune import lap
 from hotlap.tune.candidates import Candidate, cpu_default, make_candidates
@@ -97,7 +104,9 @@ def tune(
         lap.check_destination(folder, force=force)
     clock.say("reading the model")
     source = Model.load(model)
-    with _feeds(source, data, rows) as (feeds, feeds_folder):
+    if folder is not None and reference:
+        lap.check_reference(folder, source.files())
+    with _feeds(source, data, rows, clock.patience) as (feeds, feeds_folder):
         search = _Search(source, len(feeds), feeds_folder, data is None, clock)
         search.heats.first()
         with Reference(
@@ -112,7 +121,7 @@ def tune(
             search.judge = Judge(reference_answers, level or ("exact" if data is None else "close"))
             search.race()
             tuning = search.result(budget or Budget(), str(model))
-    return tuning if folder is None else _write(tuning, source, folder, reference)
+    return tuning if folder is None else _write(tuning, source, folder, reference, force)
 
 
 class _Search:
@@ -254,11 +263,11 @@ class _Search:
 
 
 @contextlib.contextmanager
-def _feeds(source: Model, data: Any, rows: bool) -> Iterator[tuple[list[Feed], Path]]:
+def _feeds(source: Model, data: Any, rows: bool, patience: float) -> Iterator[tuple[list[Feed], Path]]:
     """The inputs in memory and as a folder of .npz files that every process reads."""
-    with tempfile.TemporaryDirectory(prefix="hotlap-tune-") as temporary:
+    with temporary_folder() as temporary:
         if data is None:
-            feeds = [_made_feed(source)]
+            feeds = _made_feeds(source, patience, temporary)
         elif isinstance(data, str | os.PathLike):
             feeds = load_feeds(Path(data), rows)
         else:
@@ -266,7 +275,7 @@ def _feeds(source: Model, data: Any, rows: bool) -> Iterator[tuple[list[Feed], P
         if not feeds:
             raise UsageError("no inputs: data is empty")
         feeds = [_checked(source, number, feed) for number, feed in enumerate(feeds, 1)]
-        yield feeds, save_feeds(Path(temporary), _spread(feeds, MEASURED))
+        yield feeds, save_feeds(temporary / "spread", _spread(feeds, MEASURED))
 
 
 def _checked(source: Model, number: int, feed: Feed) -> Feed:
@@ -287,9 +296,16 @@ def _spread(feeds: list[Feed], most: int) -> list[Feed]:
     return [feeds[n * len(feeds) // most] for n in range(most)]
 
 
-def _made_feed(source: Model) -> Feed:
-    with open_model(source.path, warm=False) as runner:
-        return find_feed(runner.run, runner.inputs, limits=source.id_limits())
+def _made_feeds(source: Model, patience: float, folder: Path) -> list[Feed]:
+    """One feed, made in a process of its own: the model may hang or crash."""
+    try:
+        made = make_feeds(
+            Target.default(source.path), Workload(timeout=patience), folder, limits=source.id_limits()
+        )
+    except TargetFailed as error:
+        # The child's own error says who must act.
+        raise error.__cause__ if isinstance(error.__cause__, HotlapError) else error from error
+    return load_feeds(made)
 
 
 def _reduced(machine: Machine) -> tuple[str, ...]:
@@ -336,9 +352,9 @@ def _evidence(comparison: Comparison, verdict: Verdict | None) -> Evidence:
     )
 
 
-def _write(tuning: Tuning, source: Model, out: Path, reference: bool) -> Tuning:
+def _write(tuning: Tuning, source: Model, out: Path, reference: bool, force: bool) -> Tuning:
     """The folder, whole or not at all; the plan's model path starts from it."""
-    with lap.new_folder(out) as building:
+    with lap.new_folder(out, force=force) as building:
         path = str(source.path.absolute())
         if not reference:
             path = source.save(building).name

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import hotlap
-from hotlap.errors import InputError, ModelError, UsageError
+from hotlap.errors import InputError, ModelError, TargetFailed, UsageError
 from hotlap.plan import ModelRef, Plan
 from hotlap.tune import Budget, Tuning, search, tune
 from hotlap.tune.candidates import Candidate, cpu_default
@@ -153,3 +153,15 @@ def test_many_inputs_are_thinned_evenly() -> None:
         "64 rows are judged however slow the model is"
     )
     assert len(search._judged(feeds, p50_s=0.01, seconds=90)) == 360
+
+
+def test_a_model_that_crashes_or_hangs_does_so_in_a_process_of_its_own(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: Any, **__: Any) -> Path:
+        raise TargetFailed("m.onnx: the process crashed (SIGABRT)")
+
+    monkeypatch.setattr(search, "make_feeds", crash)
+    with pytest.raises(TargetFailed, match="SIGABRT"):
+        tune(model, tmp_path / "m.lap", budget=SHORT)
+    assert not (tmp_path / "m.lap").exists()

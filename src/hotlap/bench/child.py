@@ -91,7 +91,7 @@ def make_feed(request: Request) -> None:
         HotlapError: whatever opening the target raises, or no guess at a feed ran.
     """
     runner = open_target(request.target)
-    feed = find_feed(runner.run, runner.inputs, seed=request.workload.seed)
+    feed = find_feed(runner.run, runner.inputs, limits=request.limits, seed=request.workload.seed)
     save_feeds(Path(request.feeds), [feed])
 
 

@@ -19,6 +19,7 @@ class Request(msgspec.Struct, kw_only=True):
         rows: each .npz holds many feeds along axis 0.
         turn: which round this is; the order of the feeds hangs on it.
         make: measure nothing, make one feed that fits the signature and runs.
+        limits: for `make`: input name to how many ids there are.
         outcome: the file to write the answer to.
     """
 
@@ -28,6 +29,7 @@ class Request(msgspec.Struct, kw_only=True):
     rows: bool = False
     turn: int = 0
     make: bool = False
+    limits: dict[str, int] = {}
     outcome: str
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -70,7 +70,9 @@ def run_once(
     return outcome.result
 
 
-def make_feeds(target: Target, workload: Workload, folder: Path) -> Path:
+def make_feeds(
+    target: Target, workload: Workload, folder: Path, limits: Mapping[str, int] | None = None
+) -> Path:
     """Make one feed that fits the target's signature and runs, in a process of its own.
 
     The measuring processes then read it, so that their first call is the first.
@@ -79,13 +81,19 @@ def make_feeds(target: Target, workload: Workload, folder: Path) -> Path:
         target: whose signature.
         workload: its seed is that of the random values.
         folder: where to write; returned is the folder that holds the feed.
+        limits: input name to how many ids there are; None: unknown.
 
     Raises:
         TargetFailed: as for `run_once`; also where no guess at a feed ran.
     """
     feeds = folder / "feeds"
     request = Request(
-        target=target, workload=workload, feeds=str(feeds), make=True, outcome=str(folder / "made")
+        target=target,
+        workload=workload,
+        feeds=str(feeds),
+        make=True,
+        limits=dict(limits or {}),
+        outcome=str(folder / "made"),
     )
     ask(CHILD, request, folder, target.label, workload.allowance)
     return feeds

@@ -305,7 +305,7 @@ def _made_feeds(source: Model, patience: float, folder: Path) -> list[Feed]:
     except TargetFailed as error:
         # The child's own error says who must act.
         raise error.__cause__ if isinstance(error.__cause__, HotlapError) else error from error
-    return load_feeds(made)
+    return load_feeds(made) if source.inputs else [{}]
 
 
 def _reduced(machine: Machine) -> tuple[str, ...]:

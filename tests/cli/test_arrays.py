@@ -123,7 +123,7 @@ def test_a_missing_or_broken_archive_is_told(folder: Path) -> None:
     with pytest.raises(InputError, match=r"f\.npz: cannot be read: No such file"):
         read_inputs(["f.npz"], SPECS)
     Path("f.npz").write_bytes(b"hello")
-    with pytest.raises(InputError, match=r"not a readable \.npz file"):
+    with pytest.raises(InputError, match=r"not a readable \.npz"):
         read_inputs(["f.npz"], SPECS)
 
 

@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
 import click
+from click.utils import PacifyFlushWrapper
 
 from hotlap import __version__
-from hotlap.cli.console import report_error
+from hotlap.cli.console import Ended, prepare, report_error
 
 COMMANDS: dict[str, str] = {
     "tune": "Find the fastest plan whose answers agree, by measuring.",
@@ -47,7 +49,22 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit: 0 well, 1 a gate said no, 2 wrong usage or bad input, 3 missing here."""
     args = sys.argv[1:] if argv is None else argv
     try:
+        prepare()
         code = hotlap.main(args, prog_name="hotlap", standalone_mode=False)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the one place that turns errors into exit codes
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _nobody_reads()
+    except SystemExit:
+        if not isinstance(sys.stdout, PacifyFlushWrapper):
+            raise
+        code = _nobody_reads()  # click has met it first, and would say 1, as a gate does
+    except (Exception, KeyboardInterrupt, Ended) as error:  # noqa: BLE001  the one place that turns errors into exit codes
         code = report_error(error, debug="--debug" in args, as_json="--json" in args)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _nobody_reads() -> int:
+    """The exit code when whoever read has read enough, as shells have it: 128 + SIGPIPE."""
+    # The interpreter must not try once more at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141

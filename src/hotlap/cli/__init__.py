@@ -11,7 +11,6 @@ import sys
 from importlib import import_module
 
 import click
-from click.utils import PacifyFlushWrapper
 
 from hotlap import __version__
 from hotlap.cli.console import Ended, prepare, report_error
@@ -52,12 +51,9 @@ def main(argv: list[str] | None = None) -> None:
         prepare()
         code = hotlap.main(args, prog_name="hotlap", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # In this mode click itself exits for a broken pipe alone, and with 1, as a gate does.
         code = _nobody_reads()
-    except SystemExit:
-        if not isinstance(sys.stdout, PacifyFlushWrapper):
-            raise
-        code = _nobody_reads()  # click has met it first, and would say 1, as a gate does
     except (Exception, KeyboardInterrupt, Ended) as error:  # noqa: BLE001  the one place that turns errors into exit codes
         code = report_error(error, debug="--debug" in args, as_json="--json" in args)
     sys.exit(code if isinstance(code, int) else 0)

@@ -203,3 +203,15 @@ def test_an_array_read_from_a_file_is_the_callers_own(folder: Path) -> None:
     array = read_inputs(["x=x.npy"], SPECS)["x"]
     array[:] = 0
     assert np.array_equal(np.load(io.BytesIO(Path("x.npy").read_bytes())), X)
+
+
+def test_a_disk_that_fills_up_is_said_and_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def short(*_: Any, **__: Any) -> None:
+        raise OSError("4032 requested and 2016 written")  # as numpy says it
+
+    monkeypatch.setattr(np.lib.format, "write_array", short)
+    with pytest.raises(StorageError, match="the disk is full"):
+        write_outputs(tmp_path / "out", {"y": X})
+    assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -91,12 +92,16 @@ def write_outputs(folder: Path, results: Mapping[str, Any]) -> dict[str, Path]:
         StorageError: the disk is full, or there is no permission.
     """
     names = file_names(results)
+    new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".hotlap-", dir=folder) as scratch:
             written = {n: _write(Path(scratch) / names[n], value) for n, value in results.items()}
             return {n: file.replace(folder / file.name) for n, file in written.items()}
     except OSError as error:
+        if new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         raise storage_error(folder, error) from error
 
 

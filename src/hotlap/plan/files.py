@@ -30,7 +30,9 @@ if hasattr(errno, "EDQUOT"):  # Windows has none
 
 def storage_error(path: str | os.PathLike[str], error: OSError) -> StorageError:
     """An `OSError` met while writing `path`, as one line: where, what, what to do."""
-    advice = _ADVICE.get(error.errno or 0, error.strerror or str(error))
+    # numpy has no number for a disk that fills up: "4032 requested and 2016 written".
+    full = error.errno is None and " requested and " in str(error)
+    advice = _ADVICE.get(errno.ENOSPC if full else error.errno or 0, error.strerror or str(error))
     return StorageError(f"{os.fspath(path)}: not written: {advice}")
 
 

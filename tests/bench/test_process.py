@@ -15,7 +15,7 @@ import pytest
 from hotlap.bench import ProcessResult, Target, Workload, process, run_once, save_feeds
 from hotlap.bench.doubts import is_disturbed
 from hotlap.cpus import usable_threads
-from hotlap.errors import ModelError, TargetFailed
+from hotlap.errors import ModelError, TargetFailed, UsageError
 from hotlap.plan import ModelRef, Plan
 from hotlap.runtime import default_session, file_digest, make_feed
 from tests import tiny
@@ -176,3 +176,8 @@ def test_what_idle_threads_burn_by_spinning_shows_in_the_cpu_time_of_a_request(t
     else:
         pytest.skip("a thread can spin only on an idle CPU, and other work leaves none here")
     pytest.fail(f"CPU time of a request: {on.cpu_per_call} spinning, {off.cpu_per_call} not")
+
+
+def test_a_path_that_is_not_utf8_is_told() -> None:
+    with pytest.raises(UsageError, match="a path is not UTF-8"):
+        run_once(Target.default("m\udcff.onnx"), Workload())

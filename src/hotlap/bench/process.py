@@ -19,7 +19,7 @@ from hotlap import errors
 from hotlap.bench.exchange import Outcome, Request
 from hotlap.bench.measurement import ProcessResult
 from hotlap.bench.workload import Target, Workload
-from hotlap.errors import HotlapError, StorageError, TargetFailed
+from hotlap.errors import HotlapError, StorageError, TargetFailed, UsageError
 
 __all__ = ["ask", "make_feeds", "run_once", "temporary_folder"]
 
@@ -135,9 +135,14 @@ def ask(module: str, request: Question, folder: Path, label: str, allowed: float
     Raises:
         TargetFailed: as for `run_once`.
         StorageError: no room for the temporary files.
+        UsageError: a path that the request names is not UTF-8.
     """
     try:
-        (folder / "request.json").write_bytes(msgspec.json.encode(request))
+        question = msgspec.json.encode(request)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{label}: a path is not UTF-8; rename the file or its folder") from error
+    try:
+        (folder / "request.json").write_bytes(question)
         code = _wait_for_child(module, folder, label, allowed)
     except OSError as error:
         raise StorageError(f"{folder}: no process could be started: {error.strerror or error}") from error

@@ -16,7 +16,7 @@ from typing import Protocol
 import msgspec
 
 from hotlap import errors
-from hotlap.bench.exchange import Outcome, Request
+from hotlap.bench.exchange import NO_ROOM, Outcome, Request
 from hotlap.bench.measurement import ProcessResult
 from hotlap.bench.workload import Target, Workload
 from hotlap.errors import HotlapError, StorageError, TargetFailed, UsageError
@@ -177,6 +177,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _read_outcome(file: Path, stderr: Path, label: str, code: int) -> Outcome:
+    if code == NO_ROOM:
+        raise StorageError(f"{file.parent}: no room for temporary files; make some, or set TMPDIR")
     try:
         outcome = msgspec.msgpack.decode(file.read_bytes(), type=Outcome)
     except (OSError, msgspec.DecodeError) as error:

@@ -134,6 +134,7 @@ class _Search:
         self.generated = generated
         self.feeds = feeds
         self.feeds_folder = folder
+        self.takes_inputs = bool(source.inputs)
         self.home = source.path.absolute().parent
         ref = source.reference(str(source.path.absolute()))
         threads = cpus.usable_threads()
@@ -220,7 +221,7 @@ class _Search:
                     self.default,
                     self.heats.targets[label],
                     workload,
-                    self.feeds_folder,
+                    self.feeds_folder if self.takes_inputs else [{}],
                     until=self.clock.end - RESERVE,
                 )
             except TargetFailed as error:

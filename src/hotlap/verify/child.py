@@ -17,7 +17,7 @@ import msgspec
 
 from hotlap.bench import Target, save_feeds
 from hotlap.bench.child import end_with_parent, open_target
-from hotlap.bench.exchange import Outcome
+from hotlap.bench.exchange import Outcome, hand_back
 from hotlap.bench.npz import read_npz
 from hotlap.errors import HotlapError
 from hotlap.runtime import find_feed
@@ -130,9 +130,9 @@ def main() -> None:
         outcome = Outcome(error="; ".join(str(error).splitlines()), kind=type(error).__name__)
     except Exception as error:  # noqa: BLE001  it crosses a process border: the parent raises it again
         outcome = Outcome(error=f"{type(error).__name__}: {' '.join(str(error).split())}")
-    Path(request.outcome).write_bytes(msgspec.msgpack.encode(outcome))
+    code = hand_back(outcome, request.outcome)
     sys.stderr.flush()
-    os._exit(0)  # some providers crash while they unload, after the answers are there
+    os._exit(code)  # some providers crash while they unload, after the answers are there
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class Outcome(msgspec.Struct, kw_only=True):
 
 
 def hand_back(outcome: Outcome, file: str) -> int:
-    """Writes the answer, and returns the exit code: the parent reads "no room" from it, if from nothing else."""
+    """Writes the answer, and returns the exit code: the parent reads "no room" from it alone."""
     try:
         Path(file).write_bytes(msgspec.msgpack.encode(outcome))
     except OSError:

@@ -27,7 +27,8 @@ from hotlap.tensors import nearest
 
 __all__ = ["Plan"]
 
-_LIBRARY = re.compile(r"\.(so(\.\d+)*|dll|dylib)\b", re.IGNORECASE)
+_LIBRARY = re.compile(r"[/\\]|\.(so|dll|dylib)", re.IGNORECASE)
+"""A system's loader takes a library by any name and ending, so any path in an unknown option may be one."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -317,3 +317,11 @@ def test_no_feed_raises_anything_else(feed: dict[str, Any]) -> None:
         check_feed([IDS, MASK], feed)
     except InputError as error:
         assert error.problems
+
+
+def test_a_million_wrong_names_get_a_short_answer() -> None:
+    specs = [TensorSpec.of(f"i{n}", "float32", [1]) for n in range(1000)]
+    with pytest.raises(InputError) as caught:
+        check_feed(specs, {f"j{n}": 1.0 for n in range(100_000)})
+    assert "and 99,936 more names that the model does not have" in caught.value.problems
+    assert len(str(caught.value)) < 100_000

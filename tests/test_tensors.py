@@ -92,7 +92,8 @@ def test_a_right_array_passes_as_it_is(data: st.DataObject) -> None:
 @given(st.data())
 def test_foreign_byte_order_becomes_native_with_the_same_values(data: st.DataObject) -> None:
     d = data.draw(st.sampled_from([d for d in FED if d.bits > 8]))
-    array = data.draw(hnp.arrays(d.numpy, 3, elements={"allow_nan": False} if d.is_float else None))
+    no_nan = d.is_float or d.name.startswith("complex")  # NaN equals nothing
+    array = data.draw(hnp.arrays(d.numpy, 3, elements={"allow_nan": False} if no_nan else None))
     foreign = array.astype(array.dtype.newbyteorder("S"))
     checked = check_feed([of("x", d.name, [3])], {"x": foreign})["x"]
     assert checked.dtype.isnative

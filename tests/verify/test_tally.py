@@ -151,3 +151,8 @@ def test_differences_too_small_to_be_squared_count() -> None:
     _, diff = compare([np.array([1e-200, 2e-200, 3e-200])], [np.array([3e-200, 1e-200, 2e-200])])
     assert (diff.max_rel, diff.within) == (pytest.approx(1.0), 0.0)
     assert diff.rms == pytest.approx(np.sqrt(0.5)) and diff.cosine == pytest.approx(11 / 14)
+
+
+def test_a_candidate_that_is_almost_zero_has_a_cosine() -> None:
+    _, diff = compare([np.array([32768.0, *[1.0] * 14])], [np.full(15, 2.0**-23)])
+    assert diff.cosine == pytest.approx((32768 + 14) / np.sqrt(32768.0**2 + 14) / np.sqrt(15))

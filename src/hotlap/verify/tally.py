@@ -82,10 +82,7 @@ class Tally:
             self.worst = Worst(1.0, _where(self.name, place, number), *said)
 
     def _add_floats(self, number: int, before: Array, after: Array) -> bool:
-        """False, and nothing added, where a value is NaN, infinite, or too far off to be squared.
-
-        With b = a - d the products of the two sides follow from a and d: |b|² = |a|² - 2 a·d + |d|².
-        """
+        """False, and nothing added, where a value is NaN, infinite, or too far off to be squared."""
         with np.errstate(invalid="ignore", over="ignore"):
             a, b = (side.ravel().astype(np.float64) for side in (before, after))
             if self._unit != 1:
@@ -95,10 +92,10 @@ class Tally:
             own = float(a @ a)
         if not (math.isfinite(squares) and math.isfinite(own)):
             return False
-        cross = float(a @ difference)
         self.squares += squares
-        self.product += own - cross
-        self.norms = (self.norms[0] + own, self.norms[1] + own - 2 * cross + squares)
+        # Not |a|² - 2 a·d + |d|²: where b is much smaller than a, nothing of it would be left.
+        self.product += float(a @ b)
+        self.norms = (self.norms[0] + own, self.norms[1] + float(b @ b))
         np.abs(difference, out=difference)
         at = int(np.argmax(difference))
         largest, limit = float(difference[at]), NEAR * (self.span.scale / self._unit)

@@ -14,8 +14,9 @@ import pytest
 
 from hotlap.bench import ProcessResult, Target, Workload, process, run_once, save_feeds
 from hotlap.bench.doubts import is_disturbed
+from hotlap.bench.exchange import NO_ROOM
 from hotlap.cpus import usable_threads
-from hotlap.errors import ModelError, TargetFailed
+from hotlap.errors import ModelError, StorageError, TargetFailed, UsageError
 from hotlap.plan import ModelRef, Plan
 from hotlap.runtime import default_session, file_digest, make_feed
 from tests import tiny
@@ -176,3 +177,16 @@ def test_what_idle_threads_burn_by_spinning_shows_in_the_cpu_time_of_a_request(t
     else:
         pytest.skip("a thread can spin only on an idle CPU, and other work leaves none here")
     pytest.fail(f"CPU time of a request: {on.cpu_per_call} spinning, {off.cpu_per_call} not")
+
+
+def test_a_path_that_is_not_utf8_is_told() -> None:
+    with pytest.raises(UsageError, match="a path is not UTF-8"):
+        run_once(Target.default("m\udcff.onnx"), Workload())
+
+
+def test_a_child_without_room_for_its_answer_is_told_from_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_wait_for_child", lambda *_: NO_ROOM)
+    with pytest.raises(StorageError, match="no room for temporary files"):
+        run_once(Target.default(tmp_path / "m.onnx"), Workload())

@@ -113,3 +113,10 @@ def test_a_side_without_processes_is_refused() -> None:
 )
 def test_a_verdict_needs_the_whole_interval_beyond_the_margin(low: float, high: float, verdict: str) -> None:
     assert call(low, high) == verdict
+
+
+@pytest.mark.parametrize(
+    ("processes", "verdict"), [((1, 1), "no difference"), ((3, 3), "no difference"), ((4, 4), "slower")]
+)
+def test_too_few_processes_tell_nothing_apart(processes: tuple[int, int], verdict: str) -> None:
+    assert call(0.59, 0.59, processes) == verdict

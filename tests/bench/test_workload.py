@@ -19,8 +19,8 @@ PLAN = Plan(model=ModelRef(path="m.onnx", digest="sha256:" + "0" * 64), threads=
         ({"seconds": 0}, "seconds must be more than 0"),
         ({"seconds": float("inf")}, "seconds must be more than 0"),
         ({"seconds": float("nan")}, "seconds must be more than 0"),
-        ({"warmup": -1}, "warmup must be 0 or more"),
-        ({"processes": 0}, "processes must be 1 or more"),
+        ({"warmup": -1}, "warmup must be 0 to 3600"),
+        ({"processes": 0}, "processes must be 1 to 1000"),
         ({"seed": -1}, "seed must be 0 or more"),
         ({"timeout": 0}, "timeout must be more than 0"),
     ],
@@ -67,3 +67,11 @@ def test_a_broken_plan_and_an_empty_lap_are_plan_errors(tmp_path: Path) -> None:
     for name in ("p.toml", "x.lap"):
         with pytest.raises(PlanError):
             target_of(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "how", [{"seconds": 1e300}, {"warmup": 1e300}, {"processes": 10**9}, {"timeout": float("inf")}]
+)
+def test_more_than_any_machine_has_is_refused(how: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(how))} must be"):
+        Workload(**how)  # type: ignore[arg-type]

@@ -123,7 +123,7 @@ def test_a_missing_or_broken_archive_is_told(folder: Path) -> None:
     with pytest.raises(InputError, match=r"f\.npz: cannot be read: No such file"):
         read_inputs(["f.npz"], SPECS)
     Path("f.npz").write_bytes(b"hello")
-    with pytest.raises(InputError, match=r"not a readable \.npz file"):
+    with pytest.raises(InputError, match=r"not a readable \.npz"):
         read_inputs(["f.npz"], SPECS)
 
 
@@ -203,3 +203,15 @@ def test_an_array_read_from_a_file_is_the_callers_own(folder: Path) -> None:
     array = read_inputs(["x=x.npy"], SPECS)["x"]
     array[:] = 0
     assert np.array_equal(np.load(io.BytesIO(Path("x.npy").read_bytes())), X)
+
+
+def test_a_disk_that_fills_up_is_said_and_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def short(*_: Any, **__: Any) -> None:
+        raise OSError("4032 requested and 2016 written")  # as numpy says it
+
+    monkeypatch.setattr(np.lib.format, "write_array", short)
+    with pytest.raises(StorageError, match="the disk is full"):
+        write_outputs(tmp_path / "out", {"y": X})
+    assert list(tmp_path.iterdir()) == []

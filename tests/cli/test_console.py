@@ -7,7 +7,7 @@ import click
 import pytest
 
 from hotlap import errors
-from hotlap.cli.console import progress, report_error
+from hotlap.cli.console import print_json, progress, report_error
 
 
 def code(error: BaseException, **how: Any) -> int:
@@ -67,3 +67,20 @@ def test_there_is_no_bar_where_stderr_is_no_terminal(capsys: pytest.CaptureFixtu
     with progress("tuning", 10) as tell:
         tell(5, "half-way")
     assert capsys.readouterr() == ("", "")
+
+
+def test_no_name_reaches_the_terminal_as_a_command_or_as_a_line_of_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code(errors.ModelError("\x1b[31mm.onnx\nhotlap: all is well: broken"))
+    assert capsys.readouterr().err == "hotlap: \\x1b[31mm.onnx\\nhotlap: all is well: broken\n"
+    code(errors.InputError(['input "a\nb": missing', 'input "c": missing']))
+    assert capsys.readouterr().err == 'hotlap: input "a\\nb": missing\ninput "c": missing\n'
+    code(errors.ModelError("x" * 5000 + ": no such file"))
+    said = capsys.readouterr().err
+    assert len(said) < 1300 and said.endswith("x: no such file\n")
+
+
+def test_a_name_that_is_no_text_is_json_too(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"model": "\udcff.onnx"})
+    assert json.loads(capsys.readouterr().out) == {"model": "\udcff.onnx"}

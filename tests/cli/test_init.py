@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import click
 import pytest
 
 from hotlap.cli import COMMANDS, main
+from tests import tiny
 
 
 def run(*args: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -65,3 +69,37 @@ def test_a_missing_model_is_one_line_and_a_traceback_only_with_debug(tmp_path: P
         assert "no.onnx" in done.stderr and done.stderr.count("\n") == 1, done.stderr
     done = run("run", "no.onnx", "--debug", cwd=tmp_path)
     assert done.returncode == 2 and "Traceback" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_leaves_no_temporary_folder(tmp_path: Path, number: signal.Signals) -> None:
+    model = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    # Whoever started these tests may have had the signal ignored.
+    handler = "default_int_handler" if number == signal.SIGINT else "SIG_DFL"
+    script = (
+        f"import signal; signal.signal({number:d}, signal.{handler})\nfrom hotlap.cli import main; main()"
+    )
+    command = [sys.executable, "-c", script, "bench", str(model), "--seconds", "60"]
+    child = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE)
+    for _ in range(200):
+        if any(scratch.glob("hotlap-*")):
+            break
+        time.sleep(0.05)
+    child.send_signal(number)
+    _, said = child.communicate(timeout=30)
+    assert (child.returncode, said.strip()) == (128 + number, b"hotlap: interrupted")
+    assert list(scratch.glob("hotlap-*")) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of shells")
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "hotlap", "--help"], stdout=writer, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")

@@ -78,3 +78,12 @@ def test_fused_embeddings_count() -> None:
     inputs = ["ids", "", "words", "positions", ""]
     node = tiny.node("EmbedLayerNormalization", inputs, ["y"], domain="com.microsoft")
     assert limits([node], {"words": TABLE, "positions": TABLE}) == {"ids": 100}
+
+
+def test_an_operator_of_others_by_a_known_name_is_not_looked_at() -> None:
+    one = helper.make_node("Gather", ["i"], ["y"], domain="mine")
+    few = helper.make_node("Gather", [], [])
+    none = helper.make_node("Cast", ["i"], [])
+    empty = helper.make_node("Constant", [], [], value=numpy_helper.from_array(np.zeros(1)))
+    graph = helper.make_graph([one, few, none, empty], "g", [], [])
+    assert id_limits(helper.make_model(graph), frozenset({"i"})) == {}

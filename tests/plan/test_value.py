@@ -339,3 +339,8 @@ def test_any_field_made_in_python_is_right_or_a_plan_error(value: Any) -> None:
         except PlanError:
             continue
         assert Plan.loads(plan.dumps()) == plan
+
+
+@pytest.mark.parametrize("path", ["/tmp/evil", "lib\\evil", "evil.so_1", "evil.SO", "a/b"])
+def test_a_library_by_any_ending_must_be_allowed(path: str) -> None:
+    assert Plan(providers=["qnn"], provider={"qnn": {"extra": {"later": path}}}).named_code() == (path,)

@@ -112,3 +112,8 @@ def test_a_scalar_is_told_from_an_input_of_unknown_rank(tmp_path: Path) -> None:
         [value("sum", None)],
     )
     assert ranked_names(tiny.save(model, tmp_path / "m.onnx")) == {"scalar"}
+
+
+def test_a_name_that_is_not_utf8_is_told() -> None:
+    with pytest.raises(ModelError, match="its name is not UTF-8"):
+        check_model_file(Path("m\udcff.onnx"))

@@ -9,9 +9,16 @@ import pytest
 from onnx import TensorProto, helper
 
 import hotlap
-from hotlap.errors import InputError, ModelError, PlanError, ProviderUnavailable, UsageError
+from hotlap.errors import (
+    InputError,
+    ModelError,
+    PlanError,
+    ProviderUnavailable,
+    TargetFailed,
+    UsageError,
+)
 from hotlap.plan import ModelRef, Plan
-from hotlap.tune import Budget, Tuning, search, tune
+from hotlap.tune import Budget, Tuning, inputs, search, tune
 from hotlap.tune.candidates import Candidate, cpu_default
 from tests import tiny
 
@@ -165,3 +172,15 @@ def test_a_metric_of_the_user_decides_at_the_level_task(model: Path) -> None:
 def test_a_looser_gate_needs_the_users_data(model: Path) -> None:
     with pytest.raises(UsageError, match='"close" judges on your data alone: give --data'):
         tune(model, level="close", budget=SHORT)
+
+
+def test_a_model_that_crashes_or_hangs_does_so_in_a_process_of_its_own(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: Any, **__: Any) -> Path:
+        raise TargetFailed("m.onnx: the process crashed (SIGABRT)")
+
+    monkeypatch.setattr(inputs, "make_feeds", crash)
+    with pytest.raises(TargetFailed, match="SIGABRT"):
+        tune(model, tmp_path / "m.lap", budget=SHORT)
+    assert not (tmp_path / "m.lap").exists()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hotlap.bench.comparison import Comparison, compare_measurements
     from hotlap.bench.data import load_feeds, save_feeds
     from hotlap.bench.measurement import Measurement, ProcessResult
-    from hotlap.bench.process import run_once
+    from hotlap.bench.process import make_feeds, run_once, temporary_folder
     from hotlap.bench.rounds import compare, feeds_on_disk, measure, measurement_of
     from hotlap.bench.stats import bootstrap_ratio
     from hotlap.bench.workload import Target, Workload
@@ -28,10 +28,12 @@ _HOME = {
     "compare_measurements": "comparison",
     "load_feeds": "data",
     "feeds_on_disk": "rounds",
+    "make_feeds": "process",
     "measure": "rounds",
     "measurement_of": "rounds",
     "run_once": "process",
     "save_feeds": "data",
+    "temporary_folder": "process",
 }
 
 __all__ = [
@@ -45,10 +47,12 @@ __all__ = [
     "compare_measurements",
     "feeds_on_disk",
     "load_feeds",
+    "make_feeds",
     "measure",
     "measurement_of",
     "run_once",
     "save_feeds",
+    "temporary_folder",
 ]
 
 

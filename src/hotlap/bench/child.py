@@ -19,7 +19,7 @@ import numpy as np
 
 from hotlap.bench import counters
 from hotlap.bench.data import Feed, load_feeds, save_feeds
-from hotlap.bench.exchange import Outcome, Request
+from hotlap.bench.exchange import Outcome, Request, hand_back
 from hotlap.bench.loop import Call, closed_loop, quiet_collector, warm_up, with_handicap
 from hotlap.bench.measurement import ProcessResult, pack
 from hotlap.bench.workload import Target
@@ -91,7 +91,7 @@ def make_feed(request: Request) -> None:
         HotlapError: whatever opening the target raises, or no guess at a feed ran.
     """
     runner = open_target(request.target)
-    feed = find_feed(runner.run, runner.inputs, seed=request.workload.seed)
+    feed = find_feed(runner.run, runner.inputs, limits=request.limits, seed=request.workload.seed)
     save_feeds(Path(request.feeds), [feed])
 
 
@@ -142,9 +142,9 @@ def main() -> None:
         outcome = Outcome(error="; ".join(str(error).splitlines()), kind=type(error).__name__)
     except Exception as error:  # noqa: BLE001  it crosses a process border: the parent raises it again
         outcome = Outcome(error=f"{type(error).__name__}: {' '.join(str(error).split())}")
-    Path(request.outcome).write_bytes(msgspec.msgpack.encode(outcome))
+    code = hand_back(outcome, request.outcome)
     sys.stderr.flush()
-    os._exit(0)  # some providers crash while they unload, after the answer is there
+    os._exit(code)  # some providers crash while they unload, after the answer is there
 
 
 if __name__ == "__main__":

@@ -75,6 +75,7 @@ def compare_measurements(a: Measurement, b: Measurement, *, percentile: float = 
     main = bootstrap_ratio(a.log_percentiles(percentile), b.log_percentiles(percentile), a.workload.seed)
     tail = bootstrap_ratio(a.log_percentiles(95), b.log_percentiles(95), a.workload.seed)
     processes = [*a.processes, *b.processes]
+    sizes = len(a.processes), len(b.processes)
     disturbed = disturbed_share(processes)
     doubts = comparison_doubts(a, b, main)
     if disturbed > VOID:
@@ -88,9 +89,13 @@ def compare_measurements(a: Measurement, b: Measurement, *, percentile: float = 
         ratio=main.value,
         low=main.low,
         high=main.high,
-        verdict=call(main.low, main.high),
+        verdict=call(main.low, main.high, sizes),
         tail=Tail(
-            percentile=95, ratio=tail.value, low=tail.low, high=tail.high, verdict=call(tail.low, tail.high)
+            percentile=95,
+            ratio=tail.value,
+            low=tail.low,
+            high=tail.high,
+            verdict=call(tail.low, tail.high, sizes),
         ),
         foreign=float(np.mean(known)) if known else None,
         disturbed=disturbed,

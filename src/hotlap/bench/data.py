@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hotlap.bench.npz import read_npz
 from hotlap.errors import InputError, UsageError
+from hotlap.plan.files import storage_error
 
 __all__ = ["load_feeds", "save_feeds"]
 
@@ -36,7 +37,19 @@ def load_feeds(path: str | Path, rows: bool = False) -> list[Feed]:
 
 
 def save_feeds(folder: Path, feeds: list[Feed]) -> Path:
-    """Write feeds as a folder that `load_feeds` reads back in the same order. Returns the folder."""
+    """Write feeds as a folder that `load_feeds` reads back in the same order. Returns the folder.
+
+    Raises:
+        StorageError: no room for them.
+    """
+    try:
+        _save(folder, feeds)
+    except OSError as error:
+        raise storage_error(folder, error) from error
+    return folder
+
+
+def _save(folder: Path, feeds: list[Feed]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for number, feed in enumerate(feeds):
         plain = {k: v.astype(np.str_) if v.dtype == object else v for k, v in feed.items()}
@@ -45,7 +58,6 @@ def save_feeds(folder: Path, feeds: list[Feed]) -> Path:
             for name, array in plain.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-    return folder
 
 
 def _files(path: Path) -> list[Path]:
@@ -62,18 +74,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _load(file: Path) -> Feed:
-    try:
-        with file.open("rb") as handle:  # numpy leaves its own handle open when the file is broken
-            if not zipfile.is_zipfile(handle):
-                raise InputError(f"{file}: not a readable .npz: no zip archive, or a truncated one")
-            handle.seek(0)
-            with np.load(handle, allow_pickle=False) as archive:
-                feed = {name: archive[name] for name in archive.files}
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        if "allow_pickle" in str(error):
-            told = "holds Python objects, which are never unpickled; text goes as a unicode array"
-            raise InputError(f"{file}: {told}") from error
-        raise InputError(f"{file}: not a readable .npz: {error}") from error
+    feed = read_npz(file)
     if not feed:
         raise InputError(f"{file}: holds no array")
     return feed

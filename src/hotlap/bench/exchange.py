@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from hotlap.bench.measurement import ProcessResult
 from hotlap.bench.workload import Target, Workload
 
-__all__ = ["Outcome", "Request"]
+__all__ = ["NO_ROOM", "Outcome", "Request", "hand_back"]
+
+NO_ROOM = 74
+"""The exit code of a child that could not write its answer (EX_IOERR of sysexits.h)."""
 
 
 class Request(msgspec.Struct, kw_only=True):
@@ -19,6 +24,7 @@ class Request(msgspec.Struct, kw_only=True):
         rows: each .npz holds many feeds along axis 0.
         turn: which round this is; the order of the feeds hangs on it.
         make: measure nothing, make one feed that fits the signature and runs.
+        limits: for `make`: input name to how many ids there are.
         outcome: the file to write the answer to.
     """
 
@@ -28,6 +34,7 @@ class Request(msgspec.Struct, kw_only=True):
     rows: bool = False
     turn: int = 0
     make: bool = False
+    limits: dict[str, int] = {}
     outcome: str
 
 
@@ -38,3 +45,12 @@ class Outcome(msgspec.Struct, kw_only=True):
     result: ProcessResult | None = None
     error: str = ""
     kind: str = ""
+
+
+def hand_back(outcome: Outcome, file: str) -> int:
+    """Writes the answer, and returns the exit code: the parent reads "no room" from it alone."""
+    try:
+        Path(file).write_bytes(msgspec.msgpack.encode(outcome))
+    except OSError:
+        return NO_ROOM
+    return 0

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -16,10 +16,10 @@ from typing import Protocol
 import msgspec
 
 from hotlap import errors
-from hotlap.bench.exchange import Outcome, Request
+from hotlap.bench.exchange import NO_ROOM, Outcome, Request
 from hotlap.bench.measurement import ProcessResult
 from hotlap.bench.workload import Target, Workload
-from hotlap.errors import HotlapError, StorageError, TargetFailed
+from hotlap.errors import HotlapError, StorageError, TargetFailed, UsageError
 
 __all__ = ["ask", "make_feeds", "run_once", "temporary_folder"]
 
@@ -70,7 +70,9 @@ def run_once(
     return outcome.result
 
 
-def make_feeds(target: Target, workload: Workload, folder: Path) -> Path:
+def make_feeds(
+    target: Target, workload: Workload, folder: Path, limits: Mapping[str, int] | None = None
+) -> Path:
     """Make one feed that fits the target's signature and runs, in a process of its own.
 
     The measuring processes then read it, so that their first call is the first.
@@ -79,13 +81,19 @@ def make_feeds(target: Target, workload: Workload, folder: Path) -> Path:
         target: whose signature.
         workload: its seed is that of the random values.
         folder: where to write; returned is the folder that holds the feed.
+        limits: input name to how many ids there are; None: unknown.
 
     Raises:
         TargetFailed: as for `run_once`; also where no guess at a feed ran.
     """
     feeds = folder / "feeds"
     request = Request(
-        target=target, workload=workload, feeds=str(feeds), make=True, outcome=str(folder / "made")
+        target=target,
+        workload=workload,
+        feeds=str(feeds),
+        make=True,
+        limits=dict(limits or {}),
+        outcome=str(folder / "made"),
     )
     ask(CHILD, request, folder, target.label, workload.allowance)
     return feeds
@@ -127,9 +135,14 @@ def ask(module: str, request: Question, folder: Path, label: str, allowed: float
     Raises:
         TargetFailed: as for `run_once`.
         StorageError: no room for the temporary files.
+        UsageError: a path that the request names is not UTF-8.
     """
     try:
-        (folder / "request.json").write_bytes(msgspec.json.encode(request))
+        question = msgspec.json.encode(request)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{label}: a path is not UTF-8; rename the file or its folder") from error
+    try:
+        (folder / "request.json").write_bytes(question)
         code = _wait_for_child(module, folder, label, allowed)
     except OSError as error:
         raise StorageError(f"{folder}: no process could be started: {error.strerror or error}") from error
@@ -164,6 +177,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _read_outcome(file: Path, stderr: Path, label: str, code: int) -> Outcome:
+    if code == NO_ROOM:
+        raise StorageError(f"{file.parent}: no room for temporary files; make some, or set TMPDIR")
     try:
         outcome = msgspec.msgpack.decode(file.read_bytes(), type=Outcome)
     except (OSError, msgspec.DecodeError) as error:

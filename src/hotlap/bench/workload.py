@@ -12,6 +12,10 @@ from hotlap.plan import Plan
 
 __all__ = ["Target", "Workload", "target_of"]
 
+LONGEST = 3600.0
+"""Seconds; of one process. More is a slip of the keyboard, and the system's own timers end somewhere."""
+MOST_PROCESSES = 1000
+
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True):
     """One caller that calls again as soon as the answer is there (a closed loop).
@@ -35,16 +39,18 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float = 120.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.seconds < float("inf"):
-            raise UsageError(f"seconds must be more than 0, got {self.seconds:g}")
-        if not 0 <= self.warmup < float("inf"):
-            raise UsageError(f"warmup must be 0 or more seconds, got {self.warmup:g}")
-        if self.processes < 1:
-            raise UsageError(f"processes must be 1 or more, got {self.processes}")
+        if not 0 < self.seconds <= LONGEST:
+            raise UsageError(f"seconds must be more than 0 and at most {LONGEST:g}, got {self.seconds:g}")
+        if not 0 <= self.warmup <= LONGEST:
+            raise UsageError(f"warmup must be 0 to {LONGEST:g} seconds, got {self.warmup:g}")
+        if not 1 <= self.processes <= MOST_PROCESSES:
+            raise UsageError(f"processes must be 1 to {MOST_PROCESSES}, got {self.processes}")
         if self.seed < 0:
             raise UsageError(f"seed must be 0 or more, got {self.seed}")
-        if not self.timeout > 0:
-            raise UsageError(f"timeout must be more than 0 seconds, got {self.timeout:g}")
+        if not 0 < self.timeout <= 24 * LONGEST:
+            raise UsageError(
+                f"timeout must be more than 0 and at most {24 * LONGEST:g} seconds, got {self.timeout:g}"
+            )
 
     @property
     def allowance(self) -> float:

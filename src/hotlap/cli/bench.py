@@ -18,6 +18,7 @@ from hotlap.cli.console import SAID_NO, common_options, print_json, progress
 from hotlap.cpus import cpu_budget
 from hotlap.errors import HotlapError, TargetFailed
 from hotlap.plan import Plan
+from hotlap.plan.files import check_writable
 
 DEFAULTS = Workload()
 Show = Callable[[float, str], None]
@@ -59,6 +60,8 @@ def command(
     baseline = None if against is None else _target(against)
     if rows and data is None:
         raise click.UsageError("--rows says how to read --data, which is missing")
+    if save is not None:
+        check_writable(save)
     with progress("Measuring", processes * (1 if baseline is None else 2)) as show:
         try:
             result = _measured(candidate, baseline, workload, data, rows, show)

@@ -45,7 +45,7 @@ class _Axes(_ParamType):
         if isinstance(value, tuple):
             return value
         name, colon, axis = str(value).rpartition(":")  # an output's name may hold colons itself
-        if not colon or not re.fullmatch(r"-?\d+", axis):
+        if not colon or not re.fullmatch(r"-?\d{1,4}", axis):
             self.fail(f"{value!r} is not NAME:AXIS, such as logits:-1", param, ctx)
         return name, int(axis)
 

@@ -44,6 +44,12 @@ def check_model_file(path: Path) -> None:
         ModelError: missing, a folder, unreadable, empty, not an ONNX file, or cut short.
     """
     try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise ModelError(
+            f"{path}: its name is not UTF-8, and ONNX Runtime opens no other; rename it"
+        ) from error
+    try:
         if path.is_dir():
             raise ModelError(f"{path}: a folder, not a model file; name the .onnx file in it")
         status = path.stat()

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hotlap.bench import load_feeds, save_feeds
-from hotlap.errors import InputError, UsageError
+from hotlap.bench import Target, Workload, load_feeds, make_feeds, save_feeds, temporary_folder
+from hotlap.errors import HotlapError, InputError, TargetFailed, UsageError
 from hotlap.model import Model
-from hotlap.runtime import find_feed
-from hotlap.runtime import open as open_model
 from hotlap.tensors import check_feed
 from hotlap.verify.levels import ENOUGH_ROWS
 
@@ -27,11 +24,13 @@ MEASURED = 256
 
 
 @contextlib.contextmanager
-def feeds_of(source: Model, data: Any, rows: bool) -> Iterator[tuple[list[Feed], Path]]:
+def feeds_of(
+    source: Model, data: Any, rows: bool, patience: float = 120.0
+) -> Iterator[tuple[list[Feed], Path]]:
     """The inputs in memory and as a folder of .npz files that every process reads."""
-    with tempfile.TemporaryDirectory(prefix="hotlap-tune-") as temporary:
+    with temporary_folder() as temporary:
         if data is None:
-            feeds = [_made_feed(source)]
+            feeds = _made_feeds(source, patience, temporary)
         elif isinstance(data, str | os.PathLike):
             feeds = load_feeds(Path(data), rows)
         else:
@@ -39,7 +38,7 @@ def feeds_of(source: Model, data: Any, rows: bool) -> Iterator[tuple[list[Feed],
         if not feeds:
             raise UsageError("no inputs: data is empty")
         feeds = [_checked(source, number, feed) for number, feed in enumerate(feeds, 1)]
-        yield feeds, save_feeds(Path(temporary), _spread(feeds, MEASURED))
+        yield feeds, save_feeds(temporary / "spread", _spread(feeds, MEASURED))
 
 
 def _checked(source: Model, number: int, feed: Feed) -> Feed:
@@ -60,6 +59,13 @@ def _spread(feeds: list[Feed], most: int) -> list[Feed]:
     return [feeds[n * len(feeds) // most] for n in range(most)]
 
 
-def _made_feed(source: Model) -> Feed:
-    with open_model(source.path, warm=False) as runner:
-        return find_feed(runner.run, runner.inputs, limits=source.id_limits())
+def _made_feeds(source: Model, patience: float, folder: Path) -> list[Feed]:
+    """One feed, made in a process of its own: the model may hang or crash."""
+    try:
+        made = make_feeds(
+            Target.default(source.path), Workload(timeout=patience), folder, limits=source.id_limits()
+        )
+    except TargetFailed as error:
+        # The child's own error says who must act.
+        raise error.__cause__ if isinstance(error.__cause__, HotlapError) else error from error
+    return load_feeds(made) if source.inputs else [{}]

@@ -95,7 +95,9 @@ def tune(
         raise UsageError(f'the gate "{level}" judges on your data alone: give --data, or leave --level out')
     clock.say("reading the model")
     source = Model.load(model)
-    with feeds_of(source, data, rows) as (feeds, feeds_folder):
+    if folder is not None and reference:
+        lap.check_reference(folder, source.files())
+    with feeds_of(source, data, rows, clock.patience) as (feeds, feeds_folder):
         search = _Search(source, len(feeds), feeds_folder, data is None, _providers(providers), clock)
         search.heats.first()
         with Reference(
@@ -110,7 +112,9 @@ def tune(
             search.judge = Judge(reference_answers, level or ("exact" if data is None else "close"))
             search.race()
             tuning = search.result(budget or Budget(), str(model))
-    return tuning if folder is None else _write(tuning, source, folder, copy=copy, reference=reference)
+    if folder is None:
+        return tuning
+    return _write(tuning, source, folder, copy=copy, reference=reference, force=force)
 
 
 class _Search:
@@ -131,6 +135,7 @@ class _Search:
         self.generated = generated
         self.feeds = feeds
         self.feeds_folder = folder
+        self.takes_inputs = bool(source.inputs)
         self.home = source.path.absolute().parent
         ref = source.reference(str(source.path.absolute()))
         threads = cpus.usable_threads()
@@ -218,7 +223,7 @@ class _Search:
                     self.default,
                     self.heats.targets[label],
                     workload,
-                    self.feeds_folder,
+                    self.feeds_folder if self.takes_inputs else [{}],
                     until=self.clock.end - RESERVE,
                 )
             except TargetFailed as error:
@@ -282,9 +287,9 @@ def _reduced(machine: Machine) -> tuple[str, ...]:
     return ("bf16",) if {"AMX-BF16", "AVX512-BF16", "BF16"} & set(machine.cpu.instruction_sets or ()) else ()
 
 
-def _write(tuning: Tuning, source: Model, out: Path, *, copy: bool, reference: bool) -> Tuning:
+def _write(tuning: Tuning, source: Model, out: Path, *, copy: bool, reference: bool, force: bool) -> Tuning:
     """The folder, whole or not at all; the plan's model path starts from it."""
-    with lap.new_folder(out) as building:
+    with lap.new_folder(out, force=force) as building:
         path = str(source.path.absolute())
         if not reference:
             path = source.save(building, link=not copy).name

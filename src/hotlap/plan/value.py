@@ -129,11 +129,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Args:
             folder: where relative file names begin (the plan's folder); None: the working directory.
         """
-        return {
-            k: v
-            for k, v in _placed(self.session, SESSION_OPTIONS, folder).items()
-            if SESSION_OPTIONS[k].attribute
-        }
+        placed = _placed(self.session, SESSION_OPTIONS, folder)
+        found = {k: v for k, v in placed.items() if SESSION_OPTIONS[k].attribute}
+        if found.get("enable_profiling") and folder is not None:
+            # ORT's own default lies in the working directory, which is not the plan's to write to.
+            found.setdefault("profile_file_prefix", str(folder / "onnxruntime_profile_"))
+        return found
 
     def config_entries(self, folder: Path | None = None) -> dict[str, str]:
         """Entries of ORT's session config map that the plan sets, as ORT's texts; spinning included."""

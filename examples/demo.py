@@ -125,7 +125,7 @@ def result(job: Job, tuning: Tuning, out: Path) -> dict[str, str]:
     with hotlap.open(out / job.folder) as runner:
         after = job.read(runner.run)
     alike = sum(a == b for a, b in zip(before.each, after.each, strict=True))
-    found = {"": job.title, "model": job.model.path.name}
+    found = {"": job.title, "model": job.model.name}
     said = tuning.verdict
     found |= measured(tuning)
     return found | {
@@ -137,16 +137,17 @@ def result(job: Job, tuning: Tuning, out: Path) -> dict[str, str]:
 
 
 def measured(tuning: Tuning) -> dict[str, str]:
-    """The rows with the numbers: the ratio first. Where nothing is faster the plan is the default itself."""
+    """The rows with the numbers. Where nothing is faster, the plan is the default itself."""
     found = tuning.comparison
-    if found is None:
-        return {"ratio": "1: the default stays, nothing else ran"}
-    interval = f"{found.ratio:.2f} ({found.low:.2f} to {found.high:.2f})"
-    if not tuning.won:
-        why = "too much else ran to tell" if found.void else f"the best other came out at {interval}"
-        return {"ratio": f"1: the default stays; {why}"}
-    p50 = f"p50 {found.a.p50 * 1e3:.2f} ms became {found.b.p50 * 1e3:.2f} ms"
-    return {"ratio": f"{interval} times as fast; {p50}"}
+    if found is None or found.void:
+        why = "nothing else ran" if found is None else "too much else ran on this machine to tell"
+        return {"default ORT, p50": "", "best candidate, p50": "", "ratio": f"none: {why}; the default stays"}
+    end = "" if tuning.won else f": {found.verdict}, so the default stays"
+    return {
+        "default ORT, p50": f"{found.a.p50 * 1e3:.2f} ms",
+        "best candidate, p50": f"{found.b.p50 * 1e3:.2f} ms ({found.b.target.label})",
+        "ratio": f"{found.ratio:.2f} (95 % interval {found.low:.2f} to {found.high:.2f}) times as fast{end}",
+    }
 
 
 def table(columns: Sequence[Mapping[str, str]]) -> Table:

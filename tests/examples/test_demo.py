@@ -38,18 +38,29 @@ def test_the_table_has_a_column_for_each_model() -> None:
 
 def tuning(*, won: bool, void: bool = False, ran: bool = True) -> Any:
     side = SimpleNamespace(p50=0.003)
-    found = SimpleNamespace(ratio=1.5, low=1.4, high=1.6, void=void, a=side, b=SimpleNamespace(p50=0.002))
+    other = SimpleNamespace(p50=0.002, target=SimpleNamespace(label="cpu, 1 thread"))
+    found = SimpleNamespace(ratio=1.5, low=1.4, high=1.6, void=void, verdict="no difference", a=side, b=other)
     return SimpleNamespace(comparison=found if ran else None, won=won)
 
 
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (tuning(won=True), "1.50 (1.40 to 1.60) times as fast; p50 3.00 ms became 2.00 ms"),
-        (tuning(won=False), "1: the default stays; the best other came out at 1.50 (1.40 to 1.60)"),
-        (tuning(won=False, void=True), "1: the default stays; too much else ran to tell"),
-        (tuning(won=False, ran=False), "1: the default stays, nothing else ran"),
+        (tuning(won=True), "1.50 (95 % interval 1.40 to 1.60) times as fast"),
+        (
+            tuning(won=False),
+            "1.50 (95 % interval 1.40 to 1.60) times as fast: no difference, so the default stays",
+        ),
+        (tuning(won=False, void=True), "none: too much else ran on this machine to tell; the default stays"),
+        (tuning(won=False, ran=False), "none: nothing else ran; the default stays"),
     ],
 )
 def test_the_ratio_is_said_as_it_is(found: Any, said: str) -> None:
-    assert demo.measured(found) == {"ratio": said}
+    assert demo.measured(found)["ratio"] == said
+
+
+def test_both_times_are_shown_and_none_where_nothing_can_be_said() -> None:
+    shown = demo.measured(tuning(won=True))
+    assert shown["default ORT, p50"] == "3.00 ms"
+    assert shown["best candidate, p50"] == "2.00 ms (cpu, 1 thread)"
+    assert demo.measured(tuning(won=False, void=True))["default ORT, p50"] == ""

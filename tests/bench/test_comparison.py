@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hotlap.bench import Comparison, Measurement, compare_measurements
-from hotlap.bench.measurement import pack
+from hotlap.bench.result import pack
 from hotlap.errors import UsageError
 from tests.bench.results import measurement, process
 

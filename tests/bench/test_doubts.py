@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hotlap.bench.doubts import comparison_doubts, disturbed_share, is_disturbed, measurement_doubts
-from hotlap.bench.measurement import ProcessResult
+from hotlap.bench.result import ProcessResult
 from hotlap.bench.stats import Ratio
 from hotlap.bench.workload import Workload
 from tests.bench.results import measurement, process

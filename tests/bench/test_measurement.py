@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hotlap.bench import Measurement
-from hotlap.bench.measurement import FORMAT, pack
+from hotlap.bench.measurement import FORMAT
+from hotlap.bench.result import pack
 from hotlap.errors import StorageError, UsageError
 from tests.bench.results import measurement, process
 

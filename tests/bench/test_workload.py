@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hotlap.bench import Target, Workload
-from hotlap.bench.workload import target_of
+from hotlap.bench.target import target_of
 from hotlap.errors import HotlapError, PlanError, UsageError
 from hotlap.plan import ModelRef, Plan
 

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -17,15 +18,18 @@ import msgspec
 
 from hotlap import errors
 from hotlap.bench.exchange import Outcome, Request
-from hotlap.bench.measurement import ProcessResult
-from hotlap.bench.workload import Target, Workload
+from hotlap.bench.result import ProcessResult
+from hotlap.bench.target import Target
+from hotlap.bench.workload import Workload
 from hotlap.errors import HotlapError, StorageError, TargetFailed
 
 __all__ = ["ask", "make_feeds", "run_once", "temporary_folder"]
 
 # -P: a file of the working folder must not stand in for a module.
 PYTHON = (sys.executable, "-P", "-m")
-CHILD = "hotlap.bench.child"
+CHILD = "hotlap.bench.start"
+RECORDING = "HOTLAP_RECORD"
+"""What is measured is no traffic: the variables that start a recording are taken away."""
 
 
 def run_once(
@@ -62,6 +66,7 @@ def run_once(
             rows=rows,
             turn=turn,
             outcome=str(folder / "outcome"),
+            started=time.time(),
         )
         outcome = ask(
             CHILD, request, folder, target.label, workload.allowance if timeout is None else timeout
@@ -70,22 +75,30 @@ def run_once(
     return outcome.result
 
 
-def make_feeds(target: Target, workload: Workload, folder: Path) -> Path:
-    """Make one feed that fits the target's signature and runs, in a process of its own.
+def make_feeds(
+    target: Target, workload: Workload, folder: Path, limits: Mapping[str, int] | None = None
+) -> Path:
+    """Make feeds that fit the target's signature and run, in a process of its own.
 
     The measuring processes then read it, so that their first call is the first.
 
     Args:
         target: whose signature.
-        workload: its seed is that of the random values.
-        folder: where to write; returned is the folder that holds the feed.
+        workload: its seed is that of the random values, its shapes are theirs; without shapes it is one feed.
+        folder: where to write; returned is the folder that holds the feeds.
+        limits: input name to how many ids there are, where that is known.
 
     Raises:
         TargetFailed: as for `run_once`; also where no guess at a feed ran.
     """
     feeds = folder / "feeds"
     request = Request(
-        target=target, workload=workload, feeds=str(feeds), make=True, outcome=str(folder / "made")
+        target=target,
+        workload=workload,
+        feeds=str(feeds),
+        make=True,
+        limits=dict(limits or {}),
+        outcome=str(folder / "made"),
     )
     ask(CHILD, request, folder, target.label, workload.allowance)
     return feeds
@@ -137,7 +150,8 @@ def ask(module: str, request: Question, folder: Path, label: str, allowed: float
 
 
 def _wait_for_child(module: str, folder: Path, label: str, allowed: float) -> int:
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(RECORDING)}
+    environment["PYTHONHASHSEED"] = "0"
     with (folder / "stderr").open("wb") as stderr:
         child = subprocess.Popen(
             [*PYTHON, module, str(folder / "request.json")],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["AXES", "DURATION"]
+__all__ = ["AXES", "DURATION", "PERCENT"]
 
 if TYPE_CHECKING:  # generic for type checkers of newer click releases, a plain class in older ones
     _ParamType = click.ParamType[Any]
@@ -31,6 +31,23 @@ class _Duration(_ParamType):
         return float(match[1]) * _UNITS[match[2]]
 
 
+class _Percent(_ParamType):
+    """``5%`` or ``0.05``, as the share 0.05."""
+
+    name = "share"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", str(value))
+        if not match:
+            self.fail(f"{value!r} is no share; say 5% or 0.05", param, ctx)
+        share = float(match[1]) / (100 if match[2] else 1)
+        if share >= 1 and not match[2]:
+            self.fail(f"{value!r} is a share of 1 or more; say {value}% if you mean percent", param, ctx)
+        return share
+
+
 class _Axes(_ParamType):
     """``NAME:AXIS``, as (name, axis)."""
 
@@ -49,3 +66,4 @@ class _Axes(_ParamType):
 
 DURATION = _Duration()
 AXES = _Axes()
+PERCENT = _Percent()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotlap.cli.types import AXES, DURATION
+from hotlap.cli.types import AXES, DURATION, PERCENT
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,18 @@ def test_any_name_may_stand_before_the_axis(name: str, axis: int) -> None:
 def test_what_is_no_axis_is_said(text: str) -> None:
     with pytest.raises(click.BadParameter, match="NAME:AXIS"):
         AXES.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("5%", 0.05), ("0.05", 0.05), (" 2.5 % ", 0.025), ("150%", 1.5), ("0", 0)]
+)
+def test_shares(text: str, share: float) -> None:
+    assert PERCENT.convert(text, None, None) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("much", "no share"), ("-5%", "no share"), ("5", "say 5% if you mean")]
+)
+def test_what_is_no_share_is_said(text: str, told: str) -> None:
+    with pytest.raises(click.BadParameter, match=told):
+        PERCENT.convert(text, None, None)

@@ -63,16 +63,16 @@ def replay(trace: Times, *, seconds: float = float("inf"), count: int | None = N
         place = np.arange(first, first + count)
         times = trace[place % n] - trace[0] + (place // n) * span
         return np.asarray(times - (times[0] if count else 0.0))
-    begin = turn * seconds
-    around = np.arange(int(begin // span), int((begin + seconds) // span) + 1)
+    begin, end = turn * seconds, (turn + 1) * seconds
+    around = np.arange(int(begin // span), int(end // span) + 1)
     times = (trace[None, :] - trace[0] + around[:, None] * span).ravel()
-    return np.asarray(times[(times >= begin) & (times < begin + seconds)] - begin)
+    return np.asarray(times[(times >= begin) & (times < end)] - begin)
 
 
 def _span(trace: Times) -> float:
     """How long a trace is, with one mean gap at its end before it may start again."""
     length = float(trace[-1] - trace[0])
-    return length * len(trace) / (len(trace) - 1) if length > 0 else 1.0
+    return length * len(trace) / (len(trace) - 1) if length >= 1e-6 else 1.0  # all at once: again each second
 
 
 def load_trace(path: str | Path) -> Times:

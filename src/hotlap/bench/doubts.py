@@ -168,8 +168,7 @@ def _stolen(processes: Sequence[ProcessResult]) -> str:
 
 
 def _switched(processes: Sequence[ProcessResult]) -> str:
-    rates = [p.switches / p.wall_s for p in processes if p.switches is not None and p.wall_s > 0]
-    middle = float(np.median(rates)) if rates else 0.0
+    middle = float(np.median([(p.switches or 0) / p.wall_s for p in processes]))
     if middle <= SWITCHES:
         return ""
     return f"the processes had to wait for a CPU {middle:,.0f} times a second (involuntary context switches)"

@@ -98,11 +98,12 @@ def _tail(result: Comparison) -> str:
 
 def _table(sides: dict[str, Measurement]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    table.add_column("median across processes")
+    table.add_column("median across processes", no_wrap=len(sides) < 3)
     for name in sides:
         table.add_column(escape(name), justify="right", overflow="fold")
+    intervals = len(sides) < 3  # a line of a terminal holds no more
     for q in QUANTILES:
-        table.add_row(f"p{q:g}", *(_quantile(side.quantile(q), q) for side in sides.values()))
+        table.add_row(f"p{q:g}", *(_quantile(side.quantile(q), q, intervals) for side in sides.values()))
     for name, cell in _ROWS.items():
         cells = [cell(side) for side in sides.values()]
         if any(cells):
@@ -110,10 +111,14 @@ def _table(sides: dict[str, Measurement]) -> Table:
     return table
 
 
-def _quantile(found: Quantile | None, q: float) -> str:
+def _quantile(found: Quantile | None, q: float, interval: bool) -> str:
     if found is None:
         return f"needs {needed(q):,} calls"
-    return f"{time_label(found.value)} ({time_label(found.low)} to {time_label(found.high)})"
+    if not interval:
+        return time_label(found.value)
+    low, high = (time_label(found.low), time_label(found.high))
+    number, _, unit = low.partition(" ")
+    return f"{time_label(found.value)} ({number if high.endswith(' ' + unit) else low} to {high})"
 
 
 def _middle(side: Measurement, field: str) -> Any:

@@ -44,6 +44,7 @@ BACKLOG = 16
 """Feeds that wait to be written; beyond, a feed is not kept rather than the application slowed."""
 FLUSH_S = 1.0
 CLAIM = "recording.json"
+_CLOSED = "closed"
 
 R = TypeVar("R")
 
@@ -115,11 +116,10 @@ class Recorder:
         """One request that arrives now. Never raises. The arrays are read, and copied if they are kept."""
         if self.stopped:
             return
-        now = time.monotonic()
         try:
             if os.getpid() != self._pid:
                 self._after_fork()
-            self._add(feed, now)
+            self._add(feed)
         except Exception as error:  # noqa: BLE001  whatever it is, the application goes on
             self._stop(f"{type(error).__name__}: {error}")
 
@@ -135,11 +135,11 @@ class Recorder:
     def close(self) -> None:
         """Write what is left and record no more. Never raises; twice is fine."""
         if os.getpid() != self._pid:  # forked, and nothing came since: what is left is the parent's
-            self.stopped = "closed"
+            self.stopped = _CLOSED
             return
         with self._lock:
             writer, self._writer = self._writer, None
-            self.stopped = self.stopped or "closed"
+            self.stopped = self.stopped or _CLOSED
         if writer is not None:
             self._queue.put(None)
             writer.join(timeout=30)
@@ -170,7 +170,7 @@ class Recorder:
         self._lock = threading.Lock()  # another thread may have held it when the process was forked
         self._fresh()
 
-    def _add(self, feed: Mapping[str, Any], now: float) -> None:
+    def _add(self, feed: Mapping[str, Any]) -> None:
         shapes = tuple([(name, np.shape(value)) for name, value in feed.items()])
         with self._lock:
             if self.stopped:
@@ -178,7 +178,7 @@ class Recorder:
             if self._writer is None:
                 self._start()
             if len(self._arrivals) < MOST_ARRIVALS:
-                self._arrivals.append(now)
+                self._arrivals.append(time.monotonic())  # here, so that the times of many threads ascend
             if shapes in self._shapes or len(self._shapes) < MOST_SHAPES:
                 self._shapes[shapes] = self._shapes.get(shapes, 0) + 1
             if self._inputs is None or not self._reservoir.wants_next() or self._queue.qsize() >= BACKLOG:
@@ -195,8 +195,9 @@ class Recorder:
         atexit.register(self.close)
 
     def _stop(self, why: str) -> None:
-        if not self.stopped:
-            self.stopped = why
+        with self._lock:
+            first, self.stopped = self.stopped in ("", _CLOSED), why
+        if first:
             log.warning("%s: recording stopped: %s", self.folder or self._wanted, why)
 
     # ── in the writer's thread ────────────────────────────────────────────────────────────────────────
@@ -213,7 +214,7 @@ class Recorder:
             self._stop(getattr(error, "strerror", None) or f"{type(error).__name__}: {error}")
 
     def _going(self) -> bool:
-        return self.stopped in ("", "closed")
+        return self.stopped in ("", _CLOSED)
 
     def _write_next_feeds(self) -> bool:
         """Write feeds for up to a second; False once there will be no more."""

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.queueing import queue
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hotlap.bench import Workload
 from hotlap.bench.arrivals import constant, poisson
 from hotlap.bench.traffic import callers, open_loop, overhead, run_traffic
-from tests.bench.clock import FakeClock, Scripted, queue_of
+from tests.bench.clock import FakeClock, Scripted
 
 FEEDS: list[Any] = [{"x": n} for n in range(3)]
 
@@ -37,7 +38,7 @@ def test_latency_counts_from_the_intended_start() -> None:
 def test_an_open_loop_is_the_queue_that_the_theory_says(pairs: list[tuple[float, float]]) -> None:
     gaps, services = zip(*pairs, strict=True)
     times = np.cumsum(gaps)
-    assert opened(times, services).latencies / 1e9 == pytest.approx(queue_of(times, services, 1), abs=1e-6)
+    assert opened(times, services).latencies / 1e9 == pytest.approx(queue(times, services, 1), abs=1e-6)
 
 
 def test_at_70_percent_of_capacity_it_agrees_with_the_queue_of_poisson_arrivals() -> None:
@@ -45,7 +46,7 @@ def test_at_70_percent_of_capacity_it_agrees_with_the_queue_of_poisson_arrivals(
     service = 0.01
     times = poisson(70, count=40_000, seed=3)
     found = opened(times, np.full(len(times), service)).latencies / 1e9
-    simulated = queue_of(times, np.full(len(times), service), 1)
+    simulated = queue(times, np.full(len(times), service), 1)
     for q in (50, 95, 99):
         assert np.percentile(found, q) == pytest.approx(np.percentile(simulated, q), rel=1e-6)
     assert found.mean() - service == pytest.approx(service * 0.7 / 0.6, rel=0.08)

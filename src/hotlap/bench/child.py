@@ -11,7 +11,7 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
-from time import perf_counter, process_time, time
+from time import perf_counter, time
 from typing import Any
 
 import msgspec
@@ -25,6 +25,7 @@ from hotlap.bench.data import Feed, load_feeds, save_feeds
 from hotlap.bench.exchange import Outcome, Request
 from hotlap.bench.loop import Call, Warmth, quiet_collector, shape_of, warm_up, with_handicap
 from hotlap.bench.making import made_feeds
+from hotlap.bench.meter import Meter
 from hotlap.bench.result import MOST_SHAPES, ProcessResult, pack
 from hotlap.bench.slowest import InputTime, input_times
 from hotlap.bench.target import Target
@@ -125,11 +126,8 @@ def _timed(
     request: Request, call: Call, feeds: list[Feed], order: npt.NDArray[np.int64], shortest: int
 ) -> ProcessResult:
     fine_sleep()
-    throttled, switches, times = counters.throttled(), counters.switches(), counters.cpu_times()
-    cpu, wall = process_time(), perf_counter()
-    traffic = run_traffic(call, feeds, request.workload, request.turn, shortest)
-    wall_s, cpu_s = perf_counter() - wall, process_time() - cpu
-    others = counters.shares(times, counters.cpu_times(), cpu_s)
+    meter = Meter()
+    traffic = run_traffic(call, feeds, request.workload, request.turn, shortest, meter)
     latencies = traffic.latencies
     p50, p95 = (float(q) / 1e9 for q in np.percentile(latencies, (50, 95)))
     return ProcessResult(
@@ -140,12 +138,12 @@ def _timed(
         feeds=len(feeds),
         p50=p50,
         p95=p95,
-        wall_s=wall_s,
-        cpu_s=cpu_s,
-        foreign=others.foreign if others else None,
-        steal=others.steal if others else None,
-        switches=_since(switches, counters.switches()),
-        throttled=_since(throttled, counters.throttled()),
+        wall_s=meter.wall_s,
+        cpu_s=meter.cpu_s,
+        foreign=meter.foreign,
+        steal=meter.steal,
+        switches=meter.switches,
+        throttled=meter.throttled,
         rss_peak=counters.peak_memory(),
         rss_settled=counters.resident_memory(),
         mhz=counters.frequency(),
@@ -158,10 +156,6 @@ def _slowest(traffic: Traffic, order: npt.NDArray[np.int64]) -> tuple[InputTime,
     """By what the calls themselves took: how long a request waited is no fault of its input."""
     took = traffic.latencies if traffic.services is None else traffic.services
     return input_times(took[-MOST_RANKED:], order[traffic.feeds[-MOST_RANKED:]])
-
-
-def _since(before: int | None, after: int | None) -> int | None:
-    return None if before is None or after is None else after - before
 
 
 def end_with_parent() -> None:

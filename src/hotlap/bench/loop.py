@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hotlap.bench.data import Feed
+from hotlap.bench.meter import Meter
 
 __all__ = [
     "Call",
@@ -96,7 +97,12 @@ def room_for(seconds: float, shortest_ns: int, iterations: int | None = None) ->
 
 
 def closed_loop(
-    call: Call, feeds: Sequence[Feed], seconds: float, shortest_ns: int, iterations: int | None = None
+    call: Call,
+    feeds: Sequence[Feed],
+    seconds: float,
+    shortest_ns: int,
+    iterations: int | None = None,
+    meter: Meter | None = None,
 ) -> npt.NDArray[np.int64]:
     """Calls for so long, three times at least, the feeds in turn; the latency of each call.
 
@@ -106,6 +112,7 @@ def closed_loop(
         seconds: how long.
         shortest_ns: the shortest call seen; it sets how much room is made beforehand.
         iterations: exactly so many calls, however long they take.
+        meter: begun and ended right around the calls.
 
     Returns:
         int64[calls], nanoseconds, in the order of the calls. The loop ends early when the room is full,
@@ -114,6 +121,8 @@ def closed_loop(
     room = room_for(seconds, shortest_ns, iterations)
     latencies = array("q", [-1]) * room  # written to, so that no page is touched first in the loop
     clock = perf_counter_ns
+    meter = meter or Meter()
+    meter.begin()
     end = clock() + (int(seconds * 1e9) if iterations is None else 1 << 62)
     done = 0
     for done, feed in zip(range(room), cycle(feeds), strict=False):
@@ -123,6 +132,7 @@ def closed_loop(
         latencies[done] = stop - start
         if stop >= end and done >= MIN_CALLS - 1:
             break
+    meter.end()
     return np.array(latencies[: done + 1], dtype=np.int64)
 
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from hotlap.bench.arrivals import Times
 from hotlap.bench.data import Feed
 from hotlap.bench.loop import MIN_CALLS, Call, closed_loop, room_for
+from hotlap.bench.meter import Meter
 from hotlap.bench.workload import Workload
 
 __all__ = ["Traffic", "callers", "fine_sleep", "open_loop", "overhead", "run_traffic"]
@@ -51,18 +52,23 @@ class Traffic(NamedTuple):
 
 
 def run_traffic(
-    call: Call, feeds: Sequence[Feed], workload: Workload, turn: int, shortest_ns: int
+    call: Call,
+    feeds: Sequence[Feed],
+    workload: Workload,
+    turn: int,
+    shortest_ns: int,
+    meter: Meter | None = None,
 ) -> Traffic:
-    """The workload's traffic, once.
+    """The workload's traffic, once; `meter` is begun and ended right around it.
 
     Raises:
         UsageError: no request comes within the workload's seconds.
     """
     if workload.open:
-        return open_loop(call, feeds, workload.times(turn), workload.concurrency)
+        return open_loop(call, feeds, workload.times(turn), workload.concurrency, meter=meter)
     if workload.concurrency > 1 or workload.gap:
-        return callers(call, feeds, workload, shortest_ns)
-    latencies = closed_loop(call, feeds, workload.seconds, shortest_ns, workload.iterations)
+        return callers(call, feeds, workload, shortest_ns, meter=meter)
+    latencies = closed_loop(call, feeds, workload.seconds, shortest_ns, workload.iterations, meter)
     return Traffic(latencies, _in_turn(len(latencies), 0, len(feeds)), None, np.empty(0, np.int64))
 
 
@@ -73,6 +79,7 @@ def callers(
     shortest_ns: int,
     clock: Clock = perf_counter_ns,
     sleep: Sleep = time.sleep,
+    meter: Meter | None = None,
 ) -> Traffic:
     """A closed loop of `Workload.concurrency` callers, each pausing `Workload.gap` before each of its calls.
 
@@ -112,7 +119,10 @@ def callers(
             if stop >= end[0] and done >= MIN_CALLS:
                 break
 
+    meter = meter or Meter()
+    meter.begin()
     _together(caller, count, gate)
+    meter.end()
     latencies = [np.array(room[:done], np.int64) for room, done in zip(rooms, counts, strict=True)]
     order = [_in_turn(done, begin, len(feeds)) for done, begin in zip(counts, begins, strict=True)]
     return Traffic(np.concatenate(latencies), np.concatenate(order), None, np.empty(0, np.int64))
@@ -125,6 +135,7 @@ def open_loop(
     concurrency: int = 1,
     clock: Clock = perf_counter_ns,
     sleep: Sleep = time.sleep,
+    meter: Meter | None = None,
 ) -> Traffic:
     """Requests at times of their own, first come first served by `concurrency` callers.
 
@@ -138,6 +149,7 @@ def open_loop(
         times: seconds from the start, ascending: when each request is meant to start.
         concurrency: callers.
         clock, sleep: nanoseconds now; a pause of so many seconds.
+        meter: begun and ended right around the requests.
 
     Returns:
         the requests in the order of their intended starts.
@@ -146,6 +158,8 @@ def open_loop(
     total, count = len(due), len(feeds)
     taken, starts, stops = (array("q", [-1]) * total for _ in range(3))
     next_one = itertools.count().__next__
+    meter = meter or Meter()
+    meter.begin()
     origin = clock() + LEAD_NS
     dues: list[int] = (due + origin).tolist()
 
@@ -161,6 +175,7 @@ def open_loop(
             stops[n] = clock()
 
     _together(caller, concurrency)
+    meter.end()
     due += origin
     began, ended = np.array(starts, np.int64), np.array(stops, np.int64)
     waited_for = np.array(taken, np.int64) <= due
@@ -182,16 +197,16 @@ def overhead(workload: Workload) -> float:
     at_once = np.zeros(_NO_OP_CALLS)
     took = []
     for _ in range(_NO_OP_RUNS):
-        start = perf_counter_ns()
+        meter = Meter()
         if workload.open:
-            start += LEAD_NS
-            open_loop(nothing, feeds, at_once)
+            open_loop(nothing, feeds, at_once, meter=meter)
+            meter.wall_s -= LEAD_NS / 1e9
         elif workload.concurrency > 1 or workload.gap:
-            callers(nothing, feeds, alone, 1)
+            callers(nothing, feeds, alone, 1, meter=meter)
         else:
-            closed_loop(nothing, feeds, 1.0, 1, _NO_OP_CALLS)
-        took.append((perf_counter_ns() - start) / _NO_OP_CALLS)
-    return float(np.median(took)) / 1e9
+            closed_loop(nothing, feeds, 1.0, 1, _NO_OP_CALLS, meter)
+        took.append(meter.wall_s / _NO_OP_CALLS)
+    return float(np.median(took))
 
 
 def fine_sleep() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 
 from hotlap.bench import Workload
@@ -55,3 +57,10 @@ def test_an_open_loop_in_which_nothing_comes_is_told() -> None:
         Workload(arrivals="trace", trace=(0.0, 0.1, 60.0), seconds=1).times(1)
     with pytest.raises(UsageError, match="closed loop"):
         Workload().times(0)
+
+
+def test_numbers_of_numpy_are_taken_and_saved_as_plain_ones() -> None:
+    given = Workload(arrivals="trace", trace=np.array([0.0, 1.5]), seconds=np.float64(2))  # type: ignore[arg-type]
+    plain = Workload(arrivals="trace", trace=(0.0, 1.5), seconds=2)
+    assert given == plain
+    assert msgspec.json.decode(msgspec.json.encode(given), type=Workload) == plain

@@ -56,6 +56,16 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     shapes: tuple[ShapeMix, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in (
+            "seconds",
+            "warmup",
+            "timeout",
+            "gap",
+            "rate",
+        ):  # numpy's numbers are taken, and not kept
+            if (value := getattr(self, name)) is not None:
+                msgspec.structs.force_setattr(self, name, float(value))
+        msgspec.structs.force_setattr(self, "trace", tuple(map(float, self.trace)))
         if not 0 < self.seconds < float("inf"):
             raise UsageError(f"seconds must be more than 0, got {self.seconds:g}")
         if not 0 <= self.warmup < float("inf"):

@@ -6,7 +6,7 @@ import pytest
 from hotlap.bench import Target, Workload, compare_measurements
 from hotlap.bench.result import pack
 from hotlap.bench.slowest import SlowInput, SlowTensor
-from hotlap.cli.measured import describe, for_json, print_comparisons, print_measurement, time_label
+from hotlap.cli.measured import describe, document, for_json, print_comparisons, print_measurement, time_label
 from tests.bench.results import measurement, process
 
 EVEN = [0.01 * (1 + n / 1000) for n in range(12)]
@@ -23,7 +23,8 @@ def lines(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     [
         (1.5, "1.5 s"),
         (0.0123, "12.3 ms"),
-        (0.9999, "1e+03 ms"),
+        (0.9999, "1 s"),
+        (0.9991, "999 ms"),
         (4.2e-6, "4.2 µs"),
         (1234.0, "1234 s"),
         (0.0, "0 µs"),
@@ -146,3 +147,12 @@ def test_json_leaves_out_what_would_bury_the_rest() -> None:
 def test_what_ran_is_described() -> None:
     assert describe(Target.calling("net:predict")) == "the callable net:predict"
     assert "no options" in describe(Target.default("m.onnx"))
+
+
+def test_a_document_has_the_percentiles_that_are_supported() -> None:
+    one = measurement(EVEN)
+    assert set(document([one])["summary"]["percentiles"]) == {"p50", "p90", "p95"}
+    found = document([compare_measurements(one, one)])
+    assert found["summary"]["baseline"]["percentiles"] == found["summary"]["candidate"]["percentiles"]
+    assert found["summary"]["candidate"]["against"] == "default" and "samples" not in str(found)
+    assert len(document([compare_measurements(one, one)] * 2)["comparisons"]) == 2

@@ -16,7 +16,7 @@ import pytest
 import hotlap
 from hotlap.bench import load_feeds, load_mix, load_trace
 from hotlap.errors import UsageError
-from hotlap.runtime import recording
+from hotlap.runtime import recorded, recording
 from hotlap.runtime.recording import MOST_ARRIVALS, Recorder, record
 from tests import tiny
 
@@ -75,7 +75,7 @@ def test_it_is_bounded_in_number_and_in_bytes(tmp_path: Path) -> None:
 
 def test_a_backlog_costs_feeds_and_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = threading.Event()
-    monkeypatch.setattr(recording, "_claim", lambda wanted: slow.wait() and tmp_path)
+    monkeypatch.setattr(recorded, "_claimed", lambda wanted: slow.wait() and tmp_path)
     recorder = Recorder(tmp_path / "rec", inputs="all", feeds=1000)
     for n in range(100):
         recorder.add(feed(n))
@@ -141,7 +141,7 @@ def test_a_disk_that_is_full_stops_the_recording_with_one_line(
     def full(*args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(recording, "write_npz", full)
+    monkeypatch.setattr(recorded, "write_npz", full)
     recorder = Recorder(tmp_path / "rec", inputs="all")
     recorder.add(feed(0))
     end = time.monotonic() + 10
@@ -251,9 +251,6 @@ def test_a_runner_records_when_the_environment_says_so_and_is_untouched_when_it_
     with hotlap.open(model) as runner:
         assert runner.run({"x": x})["y"].tolist() == (2 * x).tolist()
         runner(x)
-    end = time.monotonic() + 10
-    while not (tmp_path / "rec" / "shapes.json").exists() and time.monotonic() < end:
-        time.sleep(0.02)
     (choice,) = load_mix(tmp_path / "rec" / "shapes.json").choices
     assert choice.shapes == {"x": (2, 4)} and choice.weight == 2  # the warm-up is no request
 

@@ -15,7 +15,7 @@ from hotlap.bench.workload import Workload
 from hotlap.errors import UsageError
 from hotlap.plan.files import storage_error
 
-__all__ = ["HistoryEntry", "append_history", "read_history"]
+__all__ = ["HistoryEntry", "append_history", "read_history", "summarise"]
 
 log = logging.getLogger("hotlap.bench")
 
@@ -77,7 +77,7 @@ def append_history(path: str | Path, result: Measurement | Comparison) -> Histor
     Raises:
         StorageError: it could not be written.
     """
-    entry = _entry(result)
+    entry = summarise(result)
     line = msgspec.json.encode(entry) + b"\n"
     try:
         with Path(path).open("ab+") as file:
@@ -117,7 +117,8 @@ def read_history(path: str | Path) -> list[HistoryEntry]:
     return found
 
 
-def _entry(result: Measurement | Comparison) -> HistoryEntry:
+def summarise(result: Measurement | Comparison) -> HistoryEntry:
+    """A run in one line, as the history keeps it."""
     side = result.b if isinstance(result, Comparison) else result
     peaks = sorted(p.rss_peak for p in side.processes if p.rss_peak is not None)
     known = {q: found for q in _QUANTILES if (found := side.quantile(q))}

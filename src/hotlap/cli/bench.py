@@ -25,7 +25,7 @@ from hotlap.bench import (
 )
 from hotlap.bench.target import target_of
 from hotlap.cli.console import SAID_NO, common_options, print_json, progress
-from hotlap.cli.measured import for_json, print_comparisons, print_measurement
+from hotlap.cli.measured import document, print_comparisons, print_measurement
 from hotlap.cli.types import DURATION, PERCENT
 from hotlap.errors import HotlapError, TargetFailed
 
@@ -221,8 +221,7 @@ def _report(
         for result in results:
             append_history(history, result)
     if as_json:
-        tables = [for_json(msgspec.to_builtins(result)) for result in results]
-        print_json(tables[0] if len(tables) == 1 else {"comparisons": tables})
+        print_json(document(results))
     else:
         made = "feeds of the given shapes" if workload.shapes else "one feed"
         notes = [

@@ -8,7 +8,7 @@ import msgspec
 from hotlap.bench import Comparison, Measurement, append_history, compare_measurements
 from hotlap.bench.measurement import kind_of
 from hotlap.cli.console import SAID_NO, common_options, print_json
-from hotlap.cli.measured import for_json, print_comparisons
+from hotlap.cli.measured import document, print_comparisons
 from hotlap.cli.types import PERCENT
 
 
@@ -64,8 +64,7 @@ def command(
     for one in found if history is not None else ():
         append_history(history or "", one)
     if as_json:
-        tables = [for_json(msgspec.to_builtins(one)) for one in found]
-        print_json(tables[0] if len(tables) == 1 else {"comparisons": tables})
+        print_json(document(found))
     else:
         print_comparisons(found, [] if save is None else [f"all samples: {save}"])
     failed = any(one.fails(fail_if_slower) for one in found) if fail_if_slower is not None else False

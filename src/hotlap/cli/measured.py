@@ -5,18 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from hotlap.bench import Comparison, Measurement, Quantile, Target
+from hotlap.bench.history import summarise
 from hotlap.bench.quantiles import needed
 from hotlap.cpus import cpu_budget
 from hotlap.plan import Plan
 
-__all__ = ["describe", "for_json", "print_comparisons", "print_measurement", "time_label"]
+__all__ = ["describe", "document", "for_json", "print_comparisons", "print_measurement", "time_label"]
 
 QUANTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
+
+
+def document(results: Sequence[Measurement | Comparison]) -> Any:
+    """What --json prints: a result without its samples, its percentiles in a summary; or several."""
+    tables = [{**for_json(msgspec.to_builtins(one)), "summary": _summary(one)} for one in results]
+    return tables[0] if len(tables) == 1 else {"comparisons": tables}
+
+
+def _summary(result: Measurement | Comparison) -> Any:
+    if isinstance(result, Measurement):
+        return msgspec.to_builtins(summarise(result))
+    return msgspec.to_builtins({"baseline": summarise(result.a), "candidate": summarise(result)})
 
 
 def for_json(value: Any) -> Any:
@@ -176,8 +190,9 @@ _ROWS: dict[str, Any] = {
 def time_label(seconds: float) -> str:
     """Three digits that matter, in the unit that fits."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}" if seconds < 1000 * size else f"{seconds / size:.0f} {unit}"
+        if seconds >= 0.9995 * size:  # what rounds to 1 of a unit is 1 of it, not 1000 of the next
+            many = seconds >= 999.5 * size
+            return f"{seconds / size:.0f} {unit}" if many else f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-6:.3g} µs"
 
 

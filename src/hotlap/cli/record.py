@@ -11,7 +11,8 @@ import click
 import msgspec
 
 from hotlap.cli.console import common_options, print_json
-from hotlap.runtime.recording import CLAIM, VARIABLE
+from hotlap.runtime.recorded import CLAIM
+from hotlap.runtime.recording import VARIABLE
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -72,8 +72,17 @@ def _record(runner: Runner) -> None:
     from hotlap.runtime.recording import Recorder
 
     recorder = Recorder.from_environment()
-    if recorder is not None:
-        runner.run = recorder.wrap(runner.run)  # type: ignore[method-assign]
+    if recorder is None:
+        return
+    close = runner.close
+
+    def close_both() -> None:
+        close()
+        recorder.close()
+
+    # On this object alone: the class stays as it is, and so does what a call of another runner costs.
+    runner.run = recorder.wrap(runner.run)  # type: ignore[method-assign]
+    runner.close = close_both  # type: ignore[method-assign]
 
 
 def _load(plan: Plan, model: Path, home: Path, allowed: Sequence[str], digest: DigestCheck | None) -> Loaded:

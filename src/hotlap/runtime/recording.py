@@ -11,7 +11,6 @@ keep it copies, and a thread of its own writes it.
 from __future__ import annotations
 
 import atexit
-import json
 import logging
 import os
 import queue
@@ -27,7 +26,7 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 
 from hotlap.errors import UsageError
-from hotlap.runtime.npz import write_npz
+from hotlap.runtime.recorded import RecordedFolder, Shapes
 from hotlap.runtime.reservoir import Reservoir
 
 __all__ = ["VARIABLE", "Recorder", "record"]
@@ -43,7 +42,6 @@ MOST_SHAPES = 1000
 BACKLOG = 16
 """Feeds that wait to be written; beyond, a feed is not kept rather than the application slowed."""
 FLUSH_S = 1.0
-CLAIM = "recording.json"
 _CLOSED = "closed"
 
 R = TypeVar("R")
@@ -93,7 +91,7 @@ class Recorder:
     _pid: int
     _queue: queue.SimpleQueue[tuple[int, dict[str, Any], list[int]] | None]
     _writer: threading.Thread | None
-    _shapes: dict[tuple[tuple[str, tuple[int, ...]], ...], int]
+    _shapes: dict[Shapes, int]
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Recorder | None:
@@ -171,7 +169,7 @@ class Recorder:
         self._fresh()
 
     def _add(self, feed: Mapping[str, Any]) -> None:
-        shapes = tuple([(name, np.shape(value)) for name, value in feed.items()])
+        shapes: Shapes = tuple([(name, np.shape(value)) for name, value in feed.items()])
         with self._lock:
             if self.stopped:
                 return
@@ -204,19 +202,19 @@ class Recorder:
 
     def _write(self) -> None:
         try:
-            self.folder = _claim(self._wanted)
-            (self.folder / "feeds").mkdir(exist_ok=True)
+            folder = RecordedFolder(self._wanted)
+            self.folder = folder.path
             written, more = 0, True
             while more and self._going():
-                more = self._write_next_feeds()
-                written = self._write_counts(written)
+                more = self._write_next_feeds(folder)
+                written = self._write_counts(folder, written)
         except Exception as error:  # noqa: BLE001  a full disk, say: the application goes on
             self._stop(getattr(error, "strerror", None) or f"{type(error).__name__}: {error}")
 
     def _going(self) -> bool:
         return self.stopped in ("", _CLOSED)
 
-    def _write_next_feeds(self) -> bool:
+    def _write_next_feeds(self, folder: RecordedFolder) -> bool:
         """Write feeds for up to a second; False once there will be no more."""
         end = time.monotonic() + FLUSH_S
         while (left := end - time.monotonic()) > 0:
@@ -226,34 +224,18 @@ class Recorder:
                 return True
             if job is None:
                 return False
-            self._write_feed(*job)
+            folder.keep(*job)
         return True
 
-    def _write_feed(self, slot: int, feed: dict[str, Any], dropped: list[int]) -> None:
-        assert self.folder is not None
-        feeds = self.folder / "feeds"
-        for old in dropped:
-            (feeds / f"{old:06}.npz").unlink(missing_ok=True)
-        if slot in dropped:
-            return
-        temporary = feeds / f".{slot:06}.part"
-        write_npz(temporary, feed)
-        temporary.replace(feeds / f"{slot:06}.npz")
-
-    def _write_counts(self, written: int) -> int:
-        """Append the new arrivals, and write the counts anew; returns how many arrivals are written."""
-        assert self.folder is not None
+    def _write_counts(self, folder: RecordedFolder, written: int) -> int:
+        """Write the new arrivals and the counts; returns how many arrivals are written."""
         with self._lock:
             origin = self._arrivals[0] if self._arrivals else 0.0
             times = self._arrivals[written:]
             counts = list(self._shapes.items())
-        if times:
-            with (self.folder / "arrivals.txt").open("a", encoding="ascii") as file:
-                file.writelines(f"{t - origin:.6f}\n" for t in times)
-            table = [{"count": n, "shapes": {k: list(s) for k, s in shapes}} for shapes, n in counts]
-            part = self.folder / ".shapes.part"
-            part.write_text(json.dumps({"format": 1, "shapes": table}), encoding="utf-8")
-            part.replace(self.folder / "shapes.json")
+        if counts:
+            folder.add_arrivals(t - origin for t in times)
+            folder.write_shapes(counts)
         return written + len(times)
 
 
@@ -271,20 +253,6 @@ def record(
         UsageError: a bound that makes no sense.
     """
     return Recorder(folder, inputs=inputs, feeds=feeds, megabytes=megabytes)
-
-
-def _claim(wanted: Path) -> Path:
-    """The folder, or the first beside it, that holds no recording yet; two processes never get the same."""
-    for number in range(1, 10_000):
-        folder = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with (folder / CLAIM).open("x", encoding="utf-8") as file:
-                json.dump({"format": 1, "pid": os.getpid(), "started": time.time()}, file)
-        except FileExistsError:
-            continue
-        return folder
-    raise OSError(f"{wanted}: too many recordings beside each other")
 
 
 N = TypeVar("N", int, float)

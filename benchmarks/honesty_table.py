@@ -65,7 +65,8 @@ def _queue(trials: Sequence[Trial]) -> list[Row]:
         told += f"; with other arrivals {_ms(theory)}"
         kept = None if q == "p99" else abs(off) <= 0.1
         rows.append((f"{_NAMES['queue']}, {q}", told, "" if kept is None else "within 10 %", kept))
-    return rows
+    busy = f"busy for {100 * one['busy']:.0f} % of the time, {one['requests']:,} requests"
+    return [(_NAMES["queue"], busy + _void(trials), "", None), *rows]
 
 
 def _stall(trials: Sequence[Trial]) -> list[Row]:

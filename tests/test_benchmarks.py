@@ -160,12 +160,20 @@ def test_the_queue_the_stall_and_the_harness() -> None:
     }
     rows = rows_of(
         [
-            {"part": "queue", "key": "70 %", "quantiles": quantiles},
+            {
+                "part": "queue",
+                "key": "70 %",
+                "quantiles": quantiles,
+                "busy": 0.71,
+                "requests": 900,
+                "void": False,
+            },
             {"part": "stall", "key": "200 ms", "p99_of_calls_s": 0.001, **stall},
             {"part": "overhead", "key": "no-op", "period_s": 1.6e-7, "said_s": 1.5e-7, "p50_s": 6e-8},
         ]
     )
     assert [rows[f"open loop at 70 % of capacity, p{q}"][2] for q in (50, 95, 99)] == ["yes", "**no**", ""]
+    assert rows["open loop at 70 % of capacity"][0] == "busy for 71 % of the time, 900 requests"
     assert rows["one stall of 200 ms, 100 requests a second"][2] == "yes"
     assert rows["the harness, on a target that does nothing"] == [
         "0.160 µs a call, of which 0.060 µs are in the latency; it says 0.150 µs", "under 0.3 µs", "yes",

@@ -82,3 +82,10 @@ def test_the_collector_rests_while_it_is_timed_and_comes_back() -> None:
         assert not gc.isenabled()
         raise RuntimeError
     assert gc.isenabled() and gc.get_freeze_count() == 0
+
+
+def test_a_short_handicap_is_as_long_as_a_long_one_relative_to_its_call() -> None:
+    """Against the same caller that waits for nothing; a third of the time may go to others."""
+    plain = closed_loop(with_handicap(busy(5), 1e-9), FEEDS, 0.05, 5000)
+    slow = closed_loop(with_handicap(busy(5), 1.0), FEEDS, 0.05, 5000)
+    assert 1.5 < np.median(slow) / np.median(plain) < 2.5

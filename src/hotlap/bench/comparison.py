@@ -91,8 +91,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return 1 / self.ratio - 1
 
     def fails(self, slower: float = 0.0) -> bool:
-        """Whether the candidate is slower: beyond the noise, and in the middle by more than the share
-        `slower`.
+        """Whether the candidate is slower beyond the noise, and in the middle by more than this share.
 
         A void run fails nothing: it says nothing.
         """

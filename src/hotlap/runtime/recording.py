@@ -1,5 +1,4 @@
-"""Recording what a running application asks its model: arrival times, shapes, and feeds where the user says
-so.
+"""Recording what a running application asks its model: when, which shapes, and feeds where the user says so.
 
 A folder holds what measuring reads: ``arrivals.txt`` (``--trace``), ``shapes.json`` (``--shapes``) and
 ``feeds/`` (``--data``). Without a word from the user no value of any tensor is kept.

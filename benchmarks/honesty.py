@@ -153,9 +153,8 @@ def _queued(target: Target, workload: Workload, feeds: Path) -> Trial:
     # Calls that come one by one take longer than calls back to back: the rate follows from the former.
     alone = measure(target, Workload(seconds=0.5, warmup=0.2, processes=3), feeds)
     trial = Workload(seconds=workload.seconds / 2, processes=3, arrivals="poisson", rate=0.5 / alone.mean)
-    rate = 0.7 / float(
-        np.median([p.services_ns.mean() for p in measure(target, trial, feeds).processes]) / 1e9
-    )
+    tried = measure(target, trial, feeds)
+    rate = 0.7e9 / float(np.median([p.services_ns.mean() for p in tried.processes]))
     opened = Workload(
         seconds=workload.seconds,
         warmup=workload.warmup,

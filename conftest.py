@@ -83,6 +83,7 @@ def _parse(document: Document) -> Iterable[Region]:
 
 def _setup(namespace: dict[str, Any]) -> None:
     import numpy as np
+
     from tests import tiny
 
     temporary = tempfile.TemporaryDirectory()

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from examples.inputs.models import named
 
 from benchmarks import fresh
+from examples.inputs.models import named
 from hotlap.plan import ModelRef, Plan
 from hotlap.runtime import file_digest
 

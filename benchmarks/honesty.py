@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from examples.inputs.models import named
 
 from benchmarks import honesty_table, mlp
 from benchmarks.neighbour import busy_neighbour
 from benchmarks.queueing import queue
 from benchmarks.trials import Trial, Trials
+from examples.inputs.models import named
 from hotlap.bench import Comparison, Measurement, Target, Workload, compare, measure, save_feeds
 from hotlap.bench.arrivals import poisson
 

@@ -16,6 +16,7 @@ from hotlap.plan import RUN_OPTIONS, SESSION_OPTIONS, Option
 from hotlap.plan.refused import PLAN_INSTEAD, RUN_INSTEAD, SESSION_INSTEAD
 from hotlap.providers import PROVIDERS
 from hotlap.providers.listing import ProviderOption, options_of
+from hotlap.verify import LEVELS
 
 DOCS = Path(__file__).parent
 _BLOCK = re.compile(r"(<!-- generated: ([\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -71,7 +72,16 @@ def instead_table(instead: dict[str, str]) -> str:
     return table(("not", "but"), ([f"`{k}`", v] for k, v in instead.items()))
 
 
+def gates_table() -> str:
+    """The levels of agreement."""
+    return table(
+        ("gate", "the answers", "inputs", "for"),
+        ([f"`{g.name}`", g.agrees, g.data, g.use] for g in LEVELS.values()),
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "gates": gates_table,
     "session-options": lambda: options_table(SESSION_OPTIONS.values()),
     "run-options": lambda: options_table(RUN_OPTIONS.values()),
     "plan-instead": lambda: instead_table(PLAN_INSTEAD),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from benchmarks import NAMES, __main__, fresh, render
 
 FOOTPRINT: dict[str, Any] = {

@@ -42,17 +42,17 @@ def _only_names(path: Path) -> bool:
     )
 
 
-def expected_tests(module: str) -> list[Path]:
+def expected_test(module: str) -> Path:
     folder, _, name = module.rpartition("/")
     name = "init" if name == "__init__" else name
-    return [ROOT / "tests" / folder / f"test_{name}.py"]
+    return ROOT / "tests" / folder / f"test_{name}.py"
 
 
 @pytest.mark.parametrize("module", modules())
 def test_every_module_has_a_test_at_the_same_path(module: str) -> None:
     if module in NO_TEST_OF_ITS_OWN:
         return
-    assert any(p.exists() for p in expected_tests(module)), f"no test for {module}: expected {expected_tests(module)[0]}"
+    assert expected_test(module).exists(), f"no test for {module}: expected {expected_test(module)}"
 
 
 def test_public_names_are_these_and_each_can_be_had() -> None:

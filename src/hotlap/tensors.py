@@ -22,6 +22,9 @@ Dim = int | str | None
 
 Array = npt.NDArray[Any]
 
+_MOST_NAMES = 64
+"""A feed may come from a client that sends a million wrong names: the answer stays short and quick."""
+
 
 @dataclass(frozen=True, slots=True)
 class DType:
@@ -193,13 +196,17 @@ def check_feed(specs: Sequence[TensorSpec], feed: Mapping[str, Any]) -> dict[str
 
 
 def _name_problems(names: Sequence[str], feed: Mapping[str, Any]) -> list[str]:
-    extra = [n for n in feed if n not in names]
+    known = set(names)
+    extra = [n for n in feed if n not in known]
     missing = [n for n in names if n not in feed]
-    hints = {n: nearest(str(n), missing or names) for n in extra}
+    hints = {n: nearest(str(n), missing or names) for n in extra[:_MOST_NAMES]}
+    takes = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "") or "none"
     lines = [
-        f'input "{n}": the model has no input of that name{hints[n]}; it takes {", ".join(names) or "none"}'
-        for n in extra
+        f'input "{n}": the model has no input of that name{hint}; it takes {takes}'
+        for n, hint in hints.items()
     ]
+    if len(extra) > len(lines):
+        lines.append(f"and {len(extra) - len(lines):,} more names that the model does not have")
     return lines + [f'input "{n}": missing from the feed' for n in missing]
 
 

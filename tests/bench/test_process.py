@@ -14,8 +14,9 @@ import pytest
 
 from hotlap.bench import ProcessResult, Target, Workload, process, run_once, save_feeds
 from hotlap.bench.doubts import is_disturbed
+from hotlap.bench.exchange import NO_ROOM
 from hotlap.cpus import usable_threads
-from hotlap.errors import ModelError, TargetFailed
+from hotlap.errors import ModelError, StorageError, TargetFailed, UsageError
 from hotlap.plan import ModelRef, Plan
 from hotlap.runtime import default_session, file_digest, make_feed
 from tests import tiny
@@ -191,3 +192,16 @@ def test_the_start_of_a_process_is_timed(model: Path) -> None:
     result = run_once(Target.default(model), QUICK)
     assert result.start_s is not None and result.import_s is not None
     assert 0 <= result.start_s < 20 and 0 < result.import_s < 20
+
+
+def test_a_path_that_is_not_utf8_is_told() -> None:
+    with pytest.raises(UsageError, match="a path is not UTF-8"):
+        run_once(Target.default("m\udcff.onnx"), Workload())
+
+
+def test_a_child_without_room_for_its_answer_is_told_from_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_wait_for_child", lambda *_: NO_ROOM)
+    with pytest.raises(StorageError, match="no room for temporary files"):
+        run_once(Target.default(tmp_path / "m.onnx"), Workload())

@@ -115,9 +115,9 @@ def test_broken_data_is_told_before_anything_runs(monkeypatch: pytest.MonkeyPatc
 def test_a_real_model_against_itself_handicapped_several_times_over(tmp_path: Path) -> None:
     model = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
     slow = Target.default(model, label="handicapped", handicap=9.0)
-    found = compare(Target.default(model), slow, msgspec.structs.replace(QUICK, processes=2))
+    found = compare(Target.default(model), slow, msgspec.structs.replace(QUICK, processes=4))
     assert found.verdict == "slower" and found.ratio < 0.5
-    assert found.a.generated and len(found.a.processes) == len(found.b.processes) == 2
+    assert found.a.generated and len(found.a.processes) == len(found.b.processes) == 4
     assert found.a.machine["versions"]["numpy"] == np.__version__
 
 

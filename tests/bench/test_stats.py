@@ -140,3 +140,10 @@ def test_a_higher_level_is_a_wider_interval() -> None:
     a, b = np.linspace(0, 0.1, 12), np.linspace(0.02, 0.1, 12)
     wide, narrow = bootstrap_ratio(a, b, level=0.999), bootstrap_ratio(a, b, level=0.5)
     assert wide.low < narrow.low < narrow.high < wide.high
+
+
+@pytest.mark.parametrize(
+    ("processes", "verdict"), [((1, 1), "no difference"), ((3, 3), "no difference"), ((4, 4), "slower")]
+)
+def test_too_few_processes_tell_nothing_apart(processes: tuple[int, int], verdict: str) -> None:
+    assert call(0.59, 0.59, processes) == verdict

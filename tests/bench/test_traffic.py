@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.queueing import queue
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.queueing import queue
 from hotlap.bench import Workload
 from hotlap.bench.arrivals import constant, poisson
 from hotlap.bench.traffic import callers, open_loop, overhead, run_traffic

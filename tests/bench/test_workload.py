@@ -16,13 +16,13 @@ from hotlap.errors import UsageError
         ({"seconds": 0}, "seconds must be more than 0"),
         ({"seconds": float("inf")}, "seconds must be more than 0"),
         ({"seconds": float("nan")}, "seconds must be more than 0"),
-        ({"warmup": -1}, "warmup must be 0 or more"),
-        ({"processes": 0}, "processes must be 1 or more"),
+        ({"warmup": -1}, "warmup must be 0 to 3600"),
+        ({"processes": 0}, "processes must be 1 to 1000"),
         ({"seed": -1}, "seed must be 0 or more"),
         ({"timeout": 0}, "timeout must be more than 0"),
-        ({"gap": -1}, "gap must be 0 or more"),
-        ({"iterations": 0}, "iterations must be 1 or more"),
-        ({"concurrency": 0}, "concurrency must be 1 or more"),
+        ({"gap": -1}, "gap must be 0 to 3600"),
+        ({"iterations": 0}, "iterations must be 1 to"),
+        ({"concurrency": 0}, "concurrency must be 1 to"),
         ({"arrivals": "poisson"}, "need a rate"),
         ({"arrivals": "constant", "rate": 0}, "need a rate"),
         ({"rate": 5}, "a rate says nothing to closed"),
@@ -64,3 +64,26 @@ def test_numbers_of_numpy_are_taken_and_saved_as_plain_ones() -> None:
     plain = Workload(arrivals="trace", trace=(0.0, 1.5), seconds=2)
     assert given == plain
     assert msgspec.json.decode(msgspec.json.encode(given), type=Workload) == plain
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"seconds": 1e300},
+        {"warmup": 1e300},
+        {"gap": 1e300},
+        {"processes": 10**9},
+        {"timeout": float("inf")},
+        {"iterations": 10**9},
+        {"concurrency": 10**9},
+    ],
+)
+def test_more_than_any_machine_has_is_refused(how: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(how))} must be"):
+        Workload(**how)  # type: ignore[arg-type]
+
+
+def test_more_requests_than_memory_holds_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"a rate of 1e\+300 for 0.8 s is more than 10000000 requests"):
+        Workload(arrivals="poisson", rate=1e300)
+    assert Workload(arrivals="constant", rate=1e9, iterations=4).times(0).size == 4

@@ -122,7 +122,7 @@ def test_saved_comparisons_keep_the_samples(
         (["MODEL", "--data", "none"], "none: no such file or folder"),
         (["MODEL", "--rows"], "--data"),
         (["MODEL", "--seconds", "0"], "seconds must be more than 0"),
-        (["MODEL", "--processes", "0"], "processes must be 1 or more"),
+        (["MODEL", "--processes", "0"], "processes must be 1 to 1000"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(

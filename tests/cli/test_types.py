@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotlap.cli.types import AXES, DURATION, PERCENT
+from hotlap.cli.types import AXES, DURATION, FUNCTION, PERCENT, SHARE
 
 
 @pytest.mark.parametrize(
@@ -36,13 +38,44 @@ def test_what_is_no_axis_is_said(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "share"), [("5%", 0.05), ("0.05", 0.05), (" 2.5 % ", 0.025), ("150%", 1.5), ("0", 0)]
 )
-def test_shares(text: str, share: float) -> None:
+def test_shares_of_a_whole(text: str, share: float) -> None:
     assert PERCENT.convert(text, None, None) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
     ("text", "told"), [("much", "no share"), ("-5%", "no share"), ("5", "say 5% if you mean")]
 )
-def test_what_is_no_share_is_said(text: str, told: str) -> None:
+def test_what_is_no_share_of_a_whole_is_said(text: str, told: str) -> None:
     with pytest.raises(click.BadParameter, match=told):
         PERCENT.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("0.5%", 0.005), ("0.005", 0.005), ("0", 0), ("2 %", 0.02), ("5", 5)]
+)
+def test_shares(text: str, share: float) -> None:
+    assert SHARE.convert(text, None, None) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["", "%", "-1%", "nan", "inf", "much"])
+def test_what_is_no_share_is_said(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="no share"):
+        SHARE.convert(text, None, None)
+
+
+def test_a_function_of_a_module_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_metrics_here.py").write_text("def score(feeds, outputs): return 1.0\nname = 'x'\n")
+    (tmp_path / "broken_metrics_here.py").write_text("raise RuntimeError('no database')")
+    monkeypatch.chdir(tmp_path)
+    assert FUNCTION.convert("my_metrics_here:score", None, None)([], []) == 1.0
+    for text, said in {
+        "my_metrics_here": "MODULE:FUNCTION",
+        "my_metrics_here:nothing": "no attribute",
+        "my_metrics_here:name": "no function",
+        "no_such_module_here:score": "No module named",
+        "broken_metrics_here:score": "no database",
+    }.items():
+        with pytest.raises(click.BadParameter, match=said):
+            FUNCTION.convert(text, None, None)

@@ -93,3 +93,16 @@ def test_characters_that_no_file_can_hold_are_refused_anywhere(text: str) -> Non
         with pytest.raises(PlanError, match="cannot be stored"):
             check_texts(value, "field")
     check_texts({"k": ["é", 1, None, ("\n",)]}, "field")
+
+
+@pytest.mark.parametrize("key", ["threads", "format"])
+def test_a_number_of_any_length_is_refused_in_one_short_line(key: str) -> None:
+    with pytest.raises(PlanError, match=f"plan: {key}: .*of 1600 bits") as caught:
+        Plan.loads(f"{key} = 0x{'f' * 400}")
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("field", ["providers", "custom_ops"])
+def test_a_hundred_thousand_names_are_judged_at_once(field: str) -> None:
+    with pytest.raises(PlanError, match="stands there twice"):
+        CHECKS[field](["cpu" if field == "providers" else f"lib{n}.so" for n in range(100_000)] + ["cpu"] * 2)

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import pytest
 
 from hotlap.errors import StorageError
-from hotlap.plan.files import storage_error, write_whole
+from hotlap.plan.files import check_writable, storage_error, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -154,3 +154,12 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
         assert names(disk) == ["a"]
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_what_could_not_be_written_is_told_beforehand(tmp_path: Path) -> None:
+    check_writable(tmp_path / "new.json")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(StorageError, match="does not exist"):
+        check_writable(tmp_path / "none" / "x.json")
+    with pytest.raises(StorageError, match="a folder of that name"):
+        check_writable(tmp_path)

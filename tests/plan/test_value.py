@@ -339,3 +339,16 @@ def test_any_field_made_in_python_is_right_or_a_plan_error(value: Any) -> None:
         except PlanError:
             continue
         assert Plan.loads(plan.dumps()) == plan
+
+
+@pytest.mark.parametrize("path", ["/tmp/evil", "lib\\evil", "evil.so_1", "evil.SO", "a/b"])
+def test_a_library_by_any_ending_must_be_allowed(path: str) -> None:
+    assert Plan(providers=["qnn"], provider={"qnn": {"extra": {"later": path}}}).named_code() == (path,)
+
+
+def test_a_profile_is_written_into_the_plans_folder(tmp_path: Path) -> None:
+    plan = Plan(session={"enable_profiling": True})
+    assert plan.attributes(tmp_path)["profile_file_prefix"] == str(tmp_path / "onnxruntime_profile_")
+    named = Plan(session={"enable_profiling": True, "profile_file_prefix": "mine"})
+    assert named.attributes(tmp_path)["profile_file_prefix"] == str(tmp_path / "mine")
+    assert "profile_file_prefix" not in Plan().attributes(tmp_path)

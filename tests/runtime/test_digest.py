@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,14 @@ def test_missing_weights_are_the_models_fault(model: Path) -> None:
     (model.parent / "w.bin").unlink()
     with pytest.raises(ModelError, match=r"w\.bin: the model's file of external weights is missing"):
         DigestCheck(reference(), model).verdict()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names on this system")
+def test_weights_that_are_a_pipe_are_refused_and_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(b"model")
+    os.mkfifo(tmp_path / "w.bin")
+    own = file_digest(tmp_path / "m.onnx")
+    external = {"w.bin": External(size=0, digest=own)}
+    check = DigestCheck(ModelRef(path="m.onnx", digest=own, external=external), tmp_path / "m.onnx")
+    with pytest.raises(ModelError, match=r"w\.bin: not a regular file"):
+        check.verdict()

@@ -48,3 +48,9 @@ def test_both_show_the_same_attributes(runner: Face) -> None:
     for name in ("inputs", "outputs", "plan", "model_path", "providers", "placement", "notes", "threads"):
         assert hasattr(runner, name), name
     assert isinstance(runner, Runner | FakeRunner)
+
+
+def test_a_million_wrong_outputs_get_a_short_answer(runner: Face) -> None:
+    with pytest.raises(InputError) as caught:
+        runner.run({}, [f"o{n}" for n in range(100_000)])
+    assert len(caught.value.problems) == 64

@@ -31,7 +31,7 @@ def test_it_answers_zeros_of_the_declared_shape() -> None:
 
 def test_latency_is_scripted_call_by_call_and_the_last_stays() -> None:
     clock = Clock()
-    runner = FakeRunner([X], [X], latency=[1.0, 0.5], sleep=clock.sleep)
+    runner = FakeRunner([X], [X], latency=[1.0, 0.5], clock=clock)
     times = []
     for _ in range(3):
         runner(ROW)
@@ -41,7 +41,7 @@ def test_latency_is_scripted_call_by_call_and_the_last_stays() -> None:
 
 def test_latency_can_follow_the_feed() -> None:
     clock = Clock()
-    runner = FakeRunner([X], [X], latency=lambda feed: 0.1 * len(feed["x"]), sleep=clock.sleep)
+    runner = FakeRunner([X], [X], latency=lambda feed: 0.1 * len(feed["x"]), clock=clock)
     runner(np.ones((5, 4), np.float32))
     assert clock.now == pytest.approx(0.5)
 

@@ -133,3 +133,8 @@ def test_onnxruntime_reads_it_without_a_word(tmp_path: Path) -> None:
     session = onnxruntime.InferenceSession(tiny.gather_mask().SerializeToString())
     feed = make_feed([of("ids", "int64", ["B", "L"]), of("mask", "int64", ["B", "L"])], limits={"ids": 100})
     assert session.run(None, feed)[0].shape == (1, 32, 8)
+
+
+def test_no_signature_can_claim_all_memory() -> None:
+    with pytest.raises(InputError, match=r'input "x": an array of shape .* more than 2 GiB; give this input'):
+        make_feed([of("x", "float32", [1 << 20, 1 << 14])])

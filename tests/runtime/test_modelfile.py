@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -38,12 +39,22 @@ def test_a_folder_is_said(tmp_path: Path) -> None:
         check_model_file(tmp_path)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
-def test_no_permission_is_said(tmp_path: Path) -> None:
+def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tiny.save(tiny.add(), tmp_path / "m.onnx")
-    path.chmod(0)
+
+    def refuse(self: Path, mode: str) -> None:  # root may read everything, so it is scripted
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(ModelError, match="cannot be read: Permission denied"):
         check_model_file(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.onnx")
+    with pytest.raises(ModelError, match="not a regular file"):
+        check_model_file(tmp_path / "pipe.onnx")
 
 
 @pytest.mark.parametrize(
@@ -101,3 +112,8 @@ def test_a_scalar_is_told_from_an_input_of_unknown_rank(tmp_path: Path) -> None:
         [value("sum", None)],
     )
     assert ranked_names(tiny.save(model, tmp_path / "m.onnx")) == {"scalar"}
+
+
+def test_a_name_that_is_not_utf8_is_told() -> None:
+    with pytest.raises(ModelError, match="its name is not UTF-8"):
+        check_model_file(Path("m\udcff.onnx"))

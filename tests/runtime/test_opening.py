@@ -120,7 +120,7 @@ def test_weights_outside_of_the_models_folder_are_refused(tmp_path: Path, locati
 
 
 def test_missing_weights_are_told(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"External data path does not exist.*w\.bin"):
+    with pytest.raises(ModelError, match=r"does not load it: .*w\.bin"):
         hotlap.open(tiny.save(tiny.external_at("w.bin"), tmp_path / "m.onnx"))
 
 
@@ -137,7 +137,7 @@ def test_what_is_not_there_is_told(tmp_path: Path, model: Path) -> None:
     with pytest.raises(PlanError, match="names no model"):
         hotlap.open(Plan())
     plan = Plan(model=ModelRef(path="gone.onnx", digest=file_digest(model)))
-    with pytest.raises(ModelError, match=r"gone\.onnx: no such file; the plan names it as its model"):
+    with pytest.raises(ModelError, match=r"gone\.onnx: no such file.*; the plan names it as its model"):
         hotlap.open(plan, folder=tmp_path)
 
 
@@ -188,6 +188,36 @@ def test_a_misspelt_name_is_told_with_the_nearest(model: Path, asked: Any, neare
 
 def test_one_name_is_no_row_of_letters(model: Path) -> None:
     assert hotlap.open(model, providers="cpu").providers == ("cpu",)
+
+
+# ── options that ORT ignores in silence ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"session": {"session.intra_op.allow_spining": "0"}},
+        {"session": {"session.intra_op_num_threads": 4}},
+        {"session": {"session.disable_prepacking": "false"}},
+        {"session": {"free_dimension_overrides": "batch"}},
+        {"session": {"enable_cpu_mem_arenas": True}},
+        {"provider": {"cuda": {"trt_fp16_enable": True}}},
+        {"threads": -1},
+        {"threads": 0},
+        {"spin": "false"},
+    ],
+)
+def test_options_that_ort_would_ignore_are_refused(model: Path, arguments: dict[str, Any]) -> None:
+    with pytest.raises(PlanError) as caught:
+        hotlap.open(model, **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_float64_input_is_no_silent_cast(model: Path) -> None:
+    with pytest.raises(
+        hotlap.errors.InputError, match=r"got float64, expected float32; convert it with \.astype"
+    ):
+        hotlap.open(model)(X.astype(np.float64))
 
 
 # ── affinity ──────────────────────────────────────────────────────────────────────────────────────────

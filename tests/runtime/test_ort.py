@@ -173,3 +173,7 @@ def test_a_machine_without_onnxruntime_imports_hotlap_and_gets_one_line(tmp_path
         [sys.executable, "-c", script, str(model)], capture_output=True, text=True, check=True
     )
     assert done.stdout == "MissingExtra running a model needs an extra: pip install 'hotlap[cpu]'\n"
+
+
+def test_a_message_with_a_name_of_a_megabyte_is_made_clear_at_once() -> None:
+    assert len(ort.clear_line("Fatal error: " + "q" * 1_000_000 + " is not a registered op")) == 400

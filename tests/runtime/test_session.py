@@ -10,7 +10,7 @@ import pytest
 
 from hotlap.cpus import usable_threads
 from hotlap.errors import PlanError, ProviderUnavailable
-from hotlap.plan import Plan
+from hotlap.plan import External, ModelRef, Plan
 from hotlap.providers import Cpu, OpenVino
 from hotlap.runtime import session as module
 from hotlap.runtime.session import build
@@ -178,3 +178,29 @@ def test_openvino_for_real(model: Path) -> None:
         pytest.skip(f"OpenVINO: {status.reason}")
     loaded = build(model, Plan(providers=("openvino",), threads=1), model.parent)
     assert loaded.placement == {"openvino": 3}
+
+
+@pytest.mark.parametrize("name", ["m.onnx", "plan.toml", "w.bin", "./m.onnx", "link.onnx", "linked.onnx"])
+def test_a_plan_cannot_have_ort_write_onto_what_it_needs(tmp_path: Path, name: str) -> None:
+    model = tiny.save(tiny.add(), tmp_path / "m.onnx")
+    (tmp_path / "plan.toml").write_text("")
+    (tmp_path / "w.bin").write_bytes(b"w")
+    (tmp_path / "link.onnx").symlink_to("m.onnx")
+    (tmp_path / "linked.onnx").hardlink_to(model)
+    before = model.read_bytes()
+    digest = "sha256:" + "0" * 64
+    ref = ModelRef(path="m.onnx", digest=digest, external={"w.bin": External(size=1, digest=digest)})
+    plan = Plan(model=ref, session={"optimized_model_filepath": name})
+    with pytest.raises(PlanError, match="would overwrite"):
+        build(model, plan, tmp_path)
+    assert model.read_bytes() == before
+
+
+def test_a_plan_cannot_write_through_a_link_out_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "lap").mkdir()
+    (tmp_path / "outside.json").write_text("precious")
+    (tmp_path / "lap" / "inside.json").symlink_to("../outside.json")
+    model = tiny.save(tiny.add(), tmp_path / "lap" / "m.onnx")
+    with pytest.raises(PlanError, match="leads out of the plan's folder"):
+        build(model, Plan(session={"optimized_model_filepath": "inside.json"}), tmp_path / "lap")
+    assert (tmp_path / "outside.json").read_text() == "precious"

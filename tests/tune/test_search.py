@@ -9,9 +9,16 @@ import pytest
 from onnx import TensorProto, helper
 
 import hotlap
-from hotlap.errors import InputError, ModelError, UsageError
+from hotlap.errors import (
+    InputError,
+    ModelError,
+    PlanError,
+    ProviderUnavailable,
+    TargetFailed,
+    UsageError,
+)
 from hotlap.plan import ModelRef, Plan
-from hotlap.tune import Budget, Tuning, search, tune
+from hotlap.tune import Budget, Tuning, inputs, search, tune
 from hotlap.tune.candidates import Candidate, cpu_default
 from tests import tiny
 
@@ -64,7 +71,7 @@ def test_from_a_model_to_a_folder_that_runs(model: Path, tmp_path: Path) -> None
     if tuning.won:
         assert tuning.plan.evidence is not None and tuning.plan.evidence.low > 1.01
     else:
-        assert tuning.plan.evidence is None and "default with its threads said" in tuning.said
+        assert tuning.plan.evidence is None and "default with the thread count set explicitly" in tuning.said
 
 
 @pytest.mark.slow
@@ -145,11 +152,35 @@ def test_a_reference_points_to_the_model_where_it_lies(model: Path, tmp_path: Pa
     assert json.loads((out / "tuning.json").read_text())["plan"]["model"]["path"] == str(model)
 
 
-def test_many_inputs_are_thinned_evenly() -> None:
-    feeds: list[dict[str, Any]] = [{"n": n} for n in range(1000)]
-    assert [f["n"] for f in search._spread(feeds, 4)] == [0, 250, 500, 750]
-    assert search._spread(feeds, 2000) is feeds
-    assert len(search._judged(feeds, p50_s=1.0, seconds=90)) == 64, (
-        "64 rows are judged however slow the model is"
-    )
-    assert len(search._judged(feeds, p50_s=0.01, seconds=90)) == 360
+def test_a_provider_that_was_named_must_load(model: Path) -> None:
+    with pytest.raises(ProviderUnavailable, match="cuda: not compiled into this onnxruntime"):
+        tune(model, providers=["cuda"], budget=SHORT)
+    with pytest.raises(PlanError, match="cuda"):
+        tune(model, providers=["cudda"], budget=SHORT)
+
+
+@pytest.mark.slow
+def test_a_metric_of_the_user_decides_at_the_level_task(model: Path) -> None:
+    rng = np.random.default_rng(0)
+    feeds = [{"x": rng.standard_normal((1, 16)).astype(np.float32)} for _ in range(8)]
+    tuning = tune(model, data=feeds, level="task", metric=lambda f, y: 1.0, max_drop=0.0, budget=SHORT)
+    assert tuning.verdict is not None and (tuning.verdict.level, tuning.verdict.score) == ("task", 1.0)
+    with pytest.raises(UsageError, match="metric"):
+        tune(model, data=feeds, level="task", budget=SHORT)
+
+
+def test_a_looser_gate_needs_the_users_data(model: Path) -> None:
+    with pytest.raises(UsageError, match='"close" judges on your data alone: give --data'):
+        tune(model, level="close", budget=SHORT)
+
+
+def test_a_model_that_crashes_or_hangs_does_so_in_a_process_of_its_own(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: Any, **__: Any) -> Path:
+        raise TargetFailed("m.onnx: the process crashed (SIGABRT)")
+
+    monkeypatch.setattr(inputs, "make_feeds", crash)
+    with pytest.raises(TargetFailed, match="SIGABRT"):
+        tune(model, tmp_path / "m.lap", budget=SHORT)
+    assert not (tmp_path / "m.lap").exists()

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from benchmarks.planted import planned
 from hotlap.bench import Target
 from hotlap.plan import Plan
 from hotlap.verify.noise import has_floats, nudge, nudged_model, unoptimised
 from tests import tiny
-from tests.verify.planted import planned
 
 floats = arrays.arrays(
     st.sampled_from([np.float16, np.float32, np.float64]), arrays.array_shapes(max_dims=3, min_side=0)

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto as T
 
-from hotlap.bench import Target
-from hotlap.errors import TargetFailed, UsageError
-from hotlap.verify import Reference, verify
-from tests import tiny
-from tests.real import real
-from tests.verify.planted import (
+from benchmarks.planted import (
     all_off_by_a_thousandth,
     one_off_by_a_thousandth,
     planned,
@@ -20,6 +15,11 @@ from tests.verify.planted import (
     rounded_to_bfloat16,
     weights,
 )
+from hotlap.bench import Target
+from hotlap.errors import TargetFailed, UsageError
+from hotlap.verify import Reference, verify
+from tests import tiny
+from tests.real import real
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_task_is_judged_by_its_metric_alone(mlp: Path, tmp_path: Path) -> None
 
 def test_what_cannot_be_asked_is_refused(mlp: Path) -> None:
     target = Target.default(mlp)
-    with pytest.raises(UsageError, match='no level "exakt" .did you mean "exact"'):
+    with pytest.raises(UsageError, match=r'no level "exakt" .did you mean "exact"'):
         verify(target, target, level="exakt")
     with pytest.raises(UsageError, match="no inputs"):
         verify(target, target, data=[])
@@ -142,4 +142,37 @@ def test_on_real_models_the_noise_passes_and_planted_errors_do_not(name: str, tm
         for wrong in (one, tensor, rounded):
             verdict = reference.judge(planned(wrong), "exact")
             assert not verdict.passed, f"{wrong.name}: {verdict.reason}"
-        assert reference.judge(planned(tensor), "close").passed
+        assert all(d.within > 0.999 for d in reference.judge(planned(tensor), "close").outputs)
+
+
+def test_a_candidate_that_hangs_is_ended(mlp: Path) -> None:
+    with Reference(Target.default(mlp), inputs(2)) as reference:
+        reference._timeout, reference.seconds = 0.02, 0.0
+        with pytest.raises(TargetFailed, match=r"slow: no answer within 0\.02 s"):
+            reference.judge(planned(mlp, label="slow"), "exact")
+
+
+def test_a_candidate_that_crashes_says_how_and_the_next_is_judged(
+    mlp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "crashing.py").write_text("import os\nos.abort()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with Reference(Target.default(mlp), inputs(2)) as reference:
+        with monkeypatch.context() as patch:
+            patch.setattr("hotlap.verify.sides.CHILD", "crashing")
+            with pytest.raises(TargetFailed, match=r"wild: the process (crashed|ended)"):
+                reference.judge(planned(mlp, label="wild"))
+        assert reference.judge(planned(mlp, label="tame")).passed
+
+
+def test_slow_models_are_calibrated_on_fewer_inputs_and_the_verdict_says_so(mlp: Path) -> None:
+    with Reference(Target.default(mlp), inputs(64), noise_seconds=1e-9) as reference:
+        verdict = reference.judge(planned(mlp, threads=1))
+    assert verdict.passed and verdict.notes == ("the noise was measured on 8 of 64 inputs",)
+
+
+def test_the_answers_are_gone_when_the_block_ends(mlp: Path) -> None:
+    with Reference(Target.default(mlp), inputs(2)) as reference:
+        home = reference._sides.home
+        assert home.is_dir()
+    assert not home.exists()

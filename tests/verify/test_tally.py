@@ -134,3 +134,25 @@ def test_differences_as_noise() -> None:
     assert tallies.as_noise()["y"] == Noise(max_rel=0.5, rms=pytest.approx(0.5 / 2**0.5))
     ints, _ = compare([np.array([0, 1])], [np.array([0, 2])])
     assert ints.as_noise()["y"] == Noise(mismatched=0.5)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [([1e200, 1.0], [2e200, 1.0]), ([1e308, -1e308], [-1e308, 1e308]), ([1.0, 2.0], [1e200, 2.0])],
+    ids=["beyond the root of float64", "a range beyond float64", "the candidate alone"],
+)
+def test_differences_too_large_to_be_squared_count(before: list[float], after: list[float]) -> None:
+    _, diff = compare([np.array(before)], [np.array(after)])
+    assert diff.max_rel >= 0.5 and diff.rms > 0.5 and diff.within < 1
+    assert np.isfinite([diff.max_abs, diff.max_rel, diff.rms, diff.range, diff.cosine]).all()
+
+
+def test_differences_too_small_to_be_squared_count() -> None:
+    _, diff = compare([np.array([1e-200, 2e-200, 3e-200])], [np.array([3e-200, 1e-200, 2e-200])])
+    assert (diff.max_rel, diff.within) == (pytest.approx(1.0), 0.0)
+    assert diff.rms == pytest.approx(np.sqrt(0.5)) and diff.cosine == pytest.approx(11 / 14)
+
+
+def test_a_candidate_that_is_almost_zero_has_a_cosine() -> None:
+    _, diff = compare([np.array([32768.0, *[1.0] * 14])], [np.full(15, 2.0**-23)])
+    assert diff.cosine == pytest.approx((32768 + 14) / np.sqrt(32768.0**2 + 14) / np.sqrt(15))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hotlap.bench.data import load_feeds, save_feeds
     from hotlap.bench.history import HistoryEntry, append_history, read_history
     from hotlap.bench.measurement import Measurement
-    from hotlap.bench.process import run_once
+    from hotlap.bench.process import make_feeds, run_once, temporary_folder
     from hotlap.bench.quantiles import Quantile
     from hotlap.bench.result import ProcessResult
     from hotlap.bench.rounds import compare, compare_each, feeds_on_disk, measure, measurement_of
@@ -42,12 +42,14 @@ _HOME = {
     "load_feeds": "bench.data",
     "load_mix": "bench.shapes",
     "load_trace": "bench.arrivals",
+    "make_feeds": "bench.process",
     "measure": "bench.rounds",
     "measurement_of": "bench.rounds",
     "parse_mix": "bench.shapes",
     "read_history": "bench.history",
     "run_once": "bench.process",
     "save_feeds": "bench.data",
+    "temporary_folder": "bench.process",
     "Recorder": "runtime.recording",
     "record": "runtime.recording",
 }
@@ -71,6 +73,7 @@ __all__ = [
     "load_feeds",
     "load_mix",
     "load_trace",
+    "make_feeds",
     "measure",
     "measurement_of",
     "parse_mix",
@@ -78,6 +81,7 @@ __all__ = [
     "record",
     "run_once",
     "save_feeds",
+    "temporary_folder",
 ]
 
 

@@ -22,7 +22,7 @@ from hotlap.bench import counters
 from hotlap.bench.calling import open_callable
 from hotlap.bench.cold import calls_until_steady
 from hotlap.bench.data import Feed, load_feeds, save_feeds
-from hotlap.bench.exchange import Outcome, Request
+from hotlap.bench.exchange import Outcome, Request, hand_back
 from hotlap.bench.loop import Call, Warmth, quiet_collector, shape_of, warm_up, with_handicap
 from hotlap.bench.making import made_feeds
 from hotlap.bench.meter import Meter
@@ -182,6 +182,6 @@ def main(began: float) -> None:
         outcome = Outcome(error="; ".join(str(error).splitlines()), kind=type(error).__name__)
     except Exception as error:  # noqa: BLE001  it crosses a process border: the parent raises it again
         outcome = Outcome(error=f"{type(error).__name__}: {' '.join(str(error).split())}")
-    Path(request.outcome).write_bytes(msgspec.msgpack.encode(outcome))
+    code = hand_back(outcome, request.outcome)
     sys.stderr.flush()
-    os._exit(0)  # some providers crash while they unload, after the answer is there
+    os._exit(code)  # some providers crash while they unload, after the answer is there

@@ -158,7 +158,8 @@ def compare_measurements(
     # Two one-sided tests, each at the 2.5 % that one end of the interval stands for: stricter than the usual
     # 5 %, and one interval serves both verdicts.
     enough = _supported(a, b, percentile)
-    verdict = call(main.low, main.high) if enough else "no difference"
+    sizes = len(a.processes), len(b.processes)
+    verdict = call(main.low, main.high, sizes) if enough else "no difference"
     same_shown = enough and same_within(main.low, main.high, same)
     processes = [*a.processes, *b.processes]
     void = void_doubt(processes)
@@ -181,7 +182,7 @@ def compare_measurements(
             ratio=tail.value,
             low=tail.low,
             high=tail.high,
-            verdict=call(tail.low, tail.high),
+            verdict=call(tail.low, tail.high, sizes),
             enough=_supported(a, b, 95),
         ),
         same_within=same if same_shown else None,

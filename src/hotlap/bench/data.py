@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from hotlap.bench.npz import read_npz
 from hotlap.errors import InputError, UsageError
+from hotlap.plan.files import storage_error
 from hotlap.runtime.npz import write_npz
 
 __all__ = ["load_feeds", "save_feeds"]
@@ -40,10 +39,16 @@ def save_feeds(folder: Path, feeds: list[Feed], first: int = 0) -> Path:
     """Write feeds as a folder that `load_feeds` reads back in the same order. Returns the folder.
 
     The files are named by number, from `first`.
+
+    Raises:
+        StorageError: no room for them.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, feed in enumerate(feeds, first):
-        write_npz(folder / f"{number:06}.npz", feed)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, feed in enumerate(feeds, first):
+            write_npz(folder / f"{number:06}.npz", feed)
+    except OSError as error:
+        raise storage_error(folder, error) from error
     return folder
 
 
@@ -61,18 +66,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _load(file: Path) -> Feed:
-    try:
-        with file.open("rb") as handle:  # numpy leaves its own handle open when the file is broken
-            if not zipfile.is_zipfile(handle):
-                raise InputError(f"{file}: not a readable .npz: no zip archive, or a truncated one")
-            handle.seek(0)
-            with np.load(handle, allow_pickle=False) as archive:
-                feed = {name: archive[name] for name in archive.files}
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        if "allow_pickle" in str(error):
-            told = "holds Python objects, which are never unpickled; text goes as a unicode array"
-            raise InputError(f"{file}: {told}") from error
-        raise InputError(f"{file}: not a readable .npz: {error}") from error
+    feed = read_npz(file)
     if not feed:
         raise InputError(f"{file}: holds no array")
     return feed

@@ -17,11 +17,11 @@ from typing import Protocol
 import msgspec
 
 from hotlap import errors
-from hotlap.bench.exchange import Outcome, Request
+from hotlap.bench.exchange import NO_ROOM, Outcome, Request
 from hotlap.bench.result import ProcessResult
 from hotlap.bench.target import Target
 from hotlap.bench.workload import Workload
-from hotlap.errors import HotlapError, StorageError, TargetFailed
+from hotlap.errors import HotlapError, StorageError, TargetFailed, UsageError
 
 __all__ = ["ask", "make_feeds", "run_once", "temporary_folder"]
 
@@ -140,9 +140,14 @@ def ask(module: str, request: Question, folder: Path, label: str, allowed: float
     Raises:
         TargetFailed: as for `run_once`.
         StorageError: no room for the temporary files.
+        UsageError: a path that the request names is not UTF-8.
     """
     try:
-        (folder / "request.json").write_bytes(msgspec.json.encode(request))
+        question = msgspec.json.encode(request)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{label}: a path is not UTF-8; rename the file or its folder") from error
+    try:
+        (folder / "request.json").write_bytes(question)
         code = _wait_for_child(module, folder, label, allowed)
     except OSError as error:
         raise StorageError(f"{folder}: no process could be started: {error.strerror or error}") from error
@@ -178,6 +183,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _read_outcome(file: Path, stderr: Path, label: str, code: int) -> Outcome:
+    if code == NO_ROOM:
+        raise StorageError(f"{file.parent}: no room for temporary files; make some, or set TMPDIR")
     try:
         outcome = msgspec.msgpack.decode(file.read_bytes(), type=Outcome)
     except (OSError, msgspec.DecodeError) as error:

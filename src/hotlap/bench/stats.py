@@ -6,6 +6,7 @@ one do (memory layout, thread placement), so thousands of calls in one process a
 
 from __future__ import annotations
 
+from math import comb
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -75,8 +76,16 @@ def _medians(values: npt.NDArray[np.float64], draw: np.random.Generator, resampl
     return medians
 
 
-def call(low: float, high: float) -> Call:
-    """What the interval of a ratio baseline / candidate allows to say of the candidate."""
+def call(low: float, high: float, processes: tuple[int, int] = (FEW, FEW)) -> Call:
+    """What the interval of a ratio baseline / candidate allows to say of the candidate.
+
+    Args:
+        low, high: the interval.
+        processes: of each side. Of too few nothing is said: equal sides then come out fully apart more
+            often than 1 time in 20 (in 2 of the 20 orders of 3 + 3, in 2 of the 70 of 4 + 4).
+    """
+    if 2 / comb(sum(processes), processes[0]) > 0.05:
+        return "no difference"
     if low > 1 + MARGIN:
         return "faster"
     if high < 1 - MARGIN:

@@ -15,6 +15,12 @@ __all__ = ["Workload"]
 
 Arrivals = Literal["closed", "poisson", "constant", "trace"]
 
+LONGEST = 3600.0
+"""Seconds; of one process. More is a slip of the keyboard, and the system's own timers end somewhere."""
+MOST_CALLS = 10_000_000
+"""Of one process; each keeps its latencies, and an open loop its arrival times, in memory."""
+MOST = {"processes": 1000, "iterations": MOST_CALLS, "concurrency": 1000}
+
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True):
     """The traffic. By default one caller that calls again as soon as the answer is there (a closed loop).
@@ -66,26 +72,32 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
             if (value := getattr(self, name)) is not None:
                 msgspec.structs.force_setattr(self, name, float(value))
         msgspec.structs.force_setattr(self, "trace", tuple(map(float, self.trace)))
-        if not 0 < self.seconds < float("inf"):
-            raise UsageError(f"seconds must be more than 0, got {self.seconds:g}")
-        if not 0 <= self.warmup < float("inf"):
-            raise UsageError(f"warmup must be 0 or more seconds, got {self.warmup:g}")
-        if not 0 <= self.gap < float("inf"):
-            raise UsageError(f"gap must be 0 or more seconds, got {self.gap:g}")
-        for name in ("processes", "iterations", "concurrency"):
+        if not 0 < self.seconds <= LONGEST:
+            raise UsageError(f"seconds must be more than 0 and at most {LONGEST:g}, got {self.seconds:g}")
+        for name in ("warmup", "gap"):
+            if not 0 <= (value := getattr(self, name)) <= LONGEST:
+                raise UsageError(f"{name} must be 0 to {LONGEST:g} seconds, got {value:g}")
+        if not 0 < self.timeout <= 24 * LONGEST:
+            raise UsageError(
+                f"timeout must be more than 0 and at most {24 * LONGEST:g} seconds, got {self.timeout:g}"
+            )
+        for name, most in MOST.items():
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UsageError(f"{name} must be 1 or more, got {value}")
+            if value is not None and not 1 <= value <= most:
+                raise UsageError(f"{name} must be 1 to {most}, got {value}")
         if self.seed < 0:
             raise UsageError(f"seed must be 0 or more, got {self.seed}")
-        if not self.timeout > 0:
-            raise UsageError(f"timeout must be more than 0 seconds, got {self.timeout:g}")
         self._check_traffic()
 
     def _check_traffic(self) -> None:
         at_a_rate = self.arrivals in ("poisson", "constant")
         if at_a_rate and not 0 < (self.rate or 0) < float("inf"):
             raise UsageError(f"{self.arrivals} arrivals need a rate of more than 0 requests a second")
+        if at_a_rate and self.iterations is None and (self.rate or 0) * self.seconds > MOST_CALLS:
+            raise UsageError(
+                f"a rate of {self.rate:g} for {self.seconds:g} s is more than {MOST_CALLS} requests "
+                "in a process"
+            )
         if self.rate is not None and not at_a_rate:
             raise UsageError(f"a rate says nothing to {self.arrivals} arrivals: choose poisson or constant")
         if (self.arrivals == "trace") != bool(self.trace):

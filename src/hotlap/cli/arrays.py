@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
+from hotlap.bench.npz import read_npy, read_npz
 from hotlap.errors import InputError, UsageError
 from hotlap.plan.files import storage_error
 from hotlap.tensors import TensorSpec
@@ -48,14 +48,14 @@ def read_inputs(texts: Sequence[str], specs: Sequence[TensorSpec]) -> dict[str, 
 def _read(text: str, known: Sequence[str]) -> dict[str, Any]:
     name = max((n for n in known if text.startswith(f"{n}=")), key=len, default=None)
     if name is None and text.endswith(".npz") and ("=" not in text or Path(text).exists()):
-        return _npz(Path(text))
+        return read_npz(Path(text))
     if name is None:
         name, equals, _ = text.partition("=")
         if not equals:
             raise UsageError(f'--input "{text}": say NAME=FILE.npy, NAME=JSON, or FILE.npz')
     value = text[len(name) + 1 :]
     if value.endswith(".npy"):
-        return {name: _npy(Path(value))}
+        return {name: read_npy(Path(value))}
     if value.endswith(".npz"):
         return {name: _one_of(name, Path(value))}
     try:
@@ -70,63 +70,13 @@ def _short(text: str) -> str:
     return text if len(text) <= 40 else text[:39] + "…"
 
 
-# ── reading ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _npy(path: Path) -> Any:
-    try:
-        with path.open("rb") as file:
-            return _array(file, path.stat().st_size, str(path))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def _npz(path: Path) -> dict[str, Any]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = {i.filename.removesuffix(".npy"): i for i in archive.infolist()}
-            feed = {}
-            for name, info in members.items():
-                with archive.open(info) as file:
-                    feed[name] = _array(file, info.file_size, f"{path}: {name}")
-            return feed
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{path}: not a readable .npz file: {error}") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
 def _one_of(name: str, path: Path) -> Any:
-    arrays = _npz(path)
+    arrays = read_npz(path)
     if name in arrays:
         return arrays[name]
     if len(arrays) == 1:
         return next(iter(arrays.values()))
     raise InputError(f'{path}: holds no array "{name}"; it holds {", ".join(arrays) or "nothing"}')
-
-
-def _array(file: IO[bytes], size: int, where: str) -> Any:
-    """One array in .npy form, never unpickled. The header is read first: it may claim any size."""
-    try:
-        version = np.lib.format.read_magic(file)
-        header = (
-            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        )
-        shape, fortran, dtype = header(file)
-        if dtype.hasobject:
-            raise InputError(
-                f"{where}: holds Python objects, which are never unpickled; save text as a str array"
-            )
-        if math.prod(shape) * dtype.itemsize > size - file.tell():
-            raise InputError(
-                f"{where}: cut short: its header says {dtype}{list(shape)}, the file has {size} bytes"
-            )
-        data = bytearray(math.prod(shape) * dtype.itemsize)
-        if file.readinto(data) != len(data):  # type: ignore[attr-defined]  # both kinds of file have it
-            raise InputError(f"{where}: cut short")
-        return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
-    except (ValueError, EOFError, SyntaxError, TypeError, MemoryError) as error:
-        raise InputError(f"{where}: not a readable .npy array: {error}") from error
 
 
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────────
@@ -142,12 +92,16 @@ def write_outputs(folder: Path, results: Mapping[str, Any]) -> dict[str, Path]:
         StorageError: the disk is full, or there is no permission.
     """
     names = file_names(results)
+    new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".hotlap-", dir=folder) as scratch:
             written = {n: _write(Path(scratch) / names[n], value) for n, value in results.items()}
             return {n: file.replace(folder / file.name) for n, file in written.items()}
     except OSError as error:
+        if new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         raise storage_error(folder, error) from error
 
 

@@ -28,6 +28,7 @@ from hotlap.cli.console import SAID_NO, common_options, print_json, progress
 from hotlap.cli.measured import document, print_comparisons, print_measurement
 from hotlap.cli.types import DURATION, PERCENT
 from hotlap.errors import HotlapError, TargetFailed
+from hotlap.plan.files import check_writable
 
 DEFAULTS = Workload()
 Show = Callable[[float, str], None]
@@ -108,6 +109,9 @@ def command(
     workload = _workload(**traffic)
     targets, pairs = _targets(models, against)
     _check(data, rows, workload, pairs, save, keep_inputs)
+    for file in (save, history):
+        if file is not None:
+            check_writable(file)
     options: dict[str, Any] = {"rows": rows}
     if keep_inputs is not None:
         options["keep_inputs"] = keep_inputs

@@ -5,17 +5,27 @@ Results go to stdout; progress, log lines and errors go to stderr.
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import logging
+import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 
 from hotlap import errors
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,6 +41,38 @@ EXIT_CODES: dict[type[BaseException], int] = {
 """Kind of error to exit code; the nearest base class counts. 1 a gate said no, 2 wrong usage or bad input,
 3 something missing on this machine, 130 interrupted (as shells have it)."""
 SAID_NO = 1
+_LONGEST_LINE = 1200
+
+
+class Ended(BaseException):
+    """Asked to end by a signal other than Ctrl-C's; on its way out every `with` cleans up behind itself."""
+
+    def __init__(self, number: int) -> None:
+        self.signal = number
+        super().__init__(number)
+
+
+def prepare() -> None:
+    """What the command line sets in its process: how it ends, and where it may write.
+
+    Without a handler, SIGTERM and SIGHUP end Python on the spot, and temporary folders stay.
+    """
+
+    def end(number: int, frame: object) -> None:
+        raise Ended(number)
+
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        main_thread = threading.current_thread() is threading.main_thread()  # others may set no handler
+        if (
+            number is not None and main_thread and signal.getsignal(number) == signal.SIG_DFL
+        ):  # nohup has it ignored
+            signal.signal(number, end)
+    # Closed ones are None, on which nothing can be written.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may be no text
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def common_options(function: F) -> F:
@@ -54,12 +96,23 @@ def _set_up_log(ctx: click.Context, param: click.Parameter, debug: bool) -> None
 
 def print_json(value: Any) -> None:
     """The value as one JSON document, two spaces deep, a newline at the end."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    try:
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    except UnicodeEncodeError:  # the name of a file that is no text
+        text = json.dumps(msgspec.to_builtins(value), indent=2)
+    sys.stdout.write(f"{text}\n")
+
+
+def terminal() -> Console:
+    """Where results for people go. Lines are only broken for a terminal: a file or a pipe gets them whole."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000)
 
 
 @contextmanager
 def progress(title: str, total: float) -> Iterator[Callable[[float, str], None]]:
-    """A bar on stderr that shows after two seconds; nothing where stderr is no terminal.
+    """A bar on stderr, for what takes longer than two seconds; nothing where stderr is no terminal.
 
     Yields a function of (done so far, what is going on now).
     """
@@ -81,12 +134,22 @@ def report_error(error: BaseException, *, debug: bool, as_json: bool) -> int:
         return error.exit_code
     if debug:
         traceback.print_exception(error)
-    text = "interrupted" if isinstance(error, KeyboardInterrupt | click.Abort) else _one_line(error)
+    text = "interrupted" if isinstance(error, KeyboardInterrupt | click.Abort | Ended) else _one_line(error)
     code = 130 if isinstance(error, click.Abort) else _exit_code(error)
+    if isinstance(error, Ended):
+        code = 128 + error.signal
     if as_json:
-        print_json({"error": text, "kind": type(error).__name__})
+        with contextlib.suppress(OSError):  # stdout may be what failed
+            print_json({"error": text, "kind": type(error).__name__})
     sys.stderr.write(f"hotlap: {text}\n")
     return code
+
+
+def _printable(line: str) -> str:
+    """Names come from models, plans and archives: no terminal may obey them, and none may fill the screen."""
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    half = _LONGEST_LINE // 2
+    return line if len(line) <= _LONGEST_LINE else f"{line[:half]} … {line[-half:]}"
 
 
 def _exit_code(error: BaseException) -> int:
@@ -96,6 +159,12 @@ def _exit_code(error: BaseException) -> int:
 def _one_line(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message()
+    if isinstance(error, errors.InputError):
+        return "\n".join(map(_printable, error.problems))
+    return _printable(_said(error))
+
+
+def _said(error: BaseException) -> str:
     if isinstance(error, errors.HotlapError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

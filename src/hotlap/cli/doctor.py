@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from hotlap.cli.console import common_options, print_json
+from hotlap.cli.console import common_options, print_json, terminal
 from hotlap.machine import EnvNote, Gpu, Machine, Memory, ProviderReport
 
 MISSING_HERE = 3
@@ -32,7 +32,7 @@ def command(as_json: bool) -> int:
 
 
 def _print(machine: Machine) -> None:
-    console = Console(highlight=False)
+    console = terminal()
     console.print(_facts(machine))
     if machine.providers:
         _section(console, "Providers", _providers(machine.providers))

@@ -10,7 +10,7 @@ import numpy as np
 
 from hotlap.cli.arrays import plain, read_inputs, write_outputs
 from hotlap.cli.console import common_options, print_json
-from hotlap.errors import InputError, MissingExtra
+from hotlap.errors import InputError, MissingExtra, ModelError
 from hotlap.runtime import Runner, find_feed, open
 
 _FIRST = 6  # values of an output that are shown
@@ -100,7 +100,7 @@ def _limits(path: Path) -> dict[str, int]:
 
     try:
         return Model.load(path).id_limits()
-    except MissingExtra:
+    except (MissingExtra, ModelError):  # ORT's own format runs, but its graph cannot be read
         return {}
 
 

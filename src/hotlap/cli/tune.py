@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hotlap.cli.console import common_options, print_json, progress
-from hotlap.cli.types import AXES, DURATION
+from hotlap.cli.console import common_options, print_json, progress, terminal
+from hotlap.cli.types import AXES, DURATION, FUNCTION, SHARE
 
 if TYPE_CHECKING:
     from hotlap.tune import Tuning
@@ -15,19 +15,39 @@ if TYPE_CHECKING:
 
 @click.command("tune")
 @click.argument("model", type=click.Path())
-@click.option("-o", "--output", type=click.Path(), help="The folder to write, e.g. model.lap.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    help="The folder to write, e.g. model.lap; without it, nothing is written.",
+)
 @click.option("--data", type=click.Path(), help="Your inputs: a .npz (one feed) or a folder of them.")
 @click.option("--rows", is_flag=True, help="Each .npz holds many feeds along axis 0.")
 @click.option(
-    "--time", "seconds", type=DURATION, default="90s", show_default=True, help="How long it may take."
+    "--time",
+    "seconds",
+    type=DURATION,
+    default="90s",
+    show_default=True,
+    help="How long it may take; 10s to a day.",
 )
 @click.option(
-    "--level", type=click.Choice(["exact", "close"]), help="The gate; default: close with --data, else exact."
+    "--level",
+    type=click.Choice(["exact", "close", "task"]),
+    help="The gate; default: close with --data, else exact.",
 )
 @click.option(
-    "--scores", type=AXES, multiple=True, metavar="NAME:AXIS", help="An output that ranks along an axis."
+    "--scores",
+    type=AXES,
+    multiple=True,
+    metavar="NAME:AXIS",
+    help="An output of class scores; its class axis.",
 )
-@click.option("--reference", is_flag=True, help="Point to the model where it lies instead of copying it.")
+@click.option("--metric", type=FUNCTION, metavar="MODULE:FUNCTION", help="Your score, for the gate task.")
+@click.option("--max-drop", type=SHARE, help="How much lower the score may be, e.g. 0.5% or 0.005.")
+@click.option("--providers", help="Try these alone, e.g. cpu,openvino; default: all that load here.")
+@click.option("--copy", is_flag=True, help="Copy the model; default: a hard link where possible.")
+@click.option("--reference", is_flag=True, help="Let the plan point to the model where it lies.")
 @click.option("--force", is_flag=True, help="Replace the folder if it is an older lap.")
 @common_options
 def command(
@@ -38,6 +58,10 @@ def command(
     seconds: float,
     level: str | None,
     scores: tuple[tuple[str, int], ...],
+    metric: Any,
+    max_drop: float | None,
+    providers: str | None,
+    copy: bool,
     reference: bool,
     force: bool,
     as_json: bool,
@@ -57,6 +81,10 @@ def command(
             budget=Budget(seconds=seconds),
             level=level,
             scores=dict(scores),
+            metric=metric,
+            max_drop=max_drop,
+            providers=None if providers is None else [name.strip() for name in providers.split(",")],
+            copy=copy,
             reference=reference,
             force=force,
             on_progress=tell,
@@ -80,11 +108,10 @@ def _summary(tuning: Tuning) -> dict[str, Any]:
 
 
 def _show(tuning: Tuning) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    console = terminal()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("candidate", "p50", "p95", "CPU", ""):
         table.add_column(
@@ -98,15 +125,18 @@ def _show(tuning: Tuning) -> None:
         cells = (trial.label, _times(trial.speedup), _times(trial.speedup_p95), _times(trial.cpu_ratio), said)
         table.add_row(*(Text(c) for c in cells), style=style)
     console.print(table)
-    legend = "p50, p95: times as fast as the default, in the race. CPU: its time a request, default = 1\n"
+    legend = (
+        "p50, p95: times as fast as the default, in the race. CPU: CPU time a request, the default's = 1.\n"
+    )
     console.print(legend, style="dim")
     console.print(Text(tuning.said), style="bold")
     console.print(Text(_how(tuning)))
     for doubt in tuning.comparison.doubts if tuning.comparison else ():
-        console.print(Text(f"doubt: {doubt}"), style="yellow")
+        if not doubt.startswith("void:"):  # the sentence above says it
+            console.print(Text(f"doubt: {doubt}"), style="yellow")
     if tuning.folder:
         console.print(
-            Text(f"{tuning.folder}: plan.toml, tuning.json. Next: hotlap run {tuning.folder} --generate")
+            Text(f"{tuning.folder}: plan, model, tuning.json. Next: hotlap run {tuning.folder} --generate")
         )
 
 
@@ -117,7 +147,7 @@ def _times(value: float | None) -> str:
 def _how(tuning: Tuning) -> str:
     lines = []
     comparison = tuning.comparison
-    if comparison is not None:
+    if comparison is not None and not comparison.void:
         tail, sides = comparison.tail, (comparison.a, comparison.b)
         many = " + ".join(str(len(side.processes)) for side in sides)
         lines.append(
@@ -128,6 +158,7 @@ def _how(tuning: Tuning) -> str:
     inputs = "made to fit the signature (give --data for your own)" if tuning.generated else given
     if tuning.verdict is not None:
         lines.append(f"Answers: {tuning.verdict.reason}. Inputs: {inputs}.")
+    lines += [f"Not tried: {reason}." for reason in tuning.not_tried]
     return "\n".join(lines)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["AXES", "DURATION", "PERCENT"]
+__all__ = ["AXES", "DURATION", "FUNCTION", "PERCENT", "SHARE"]
 
 if TYPE_CHECKING:  # generic for type checkers of newer click releases, a plain class in older ones
     _ParamType = click.ParamType[Any]
@@ -31,23 +34,6 @@ class _Duration(_ParamType):
         return float(match[1]) * _UNITS[match[2]]
 
 
-class _Percent(_ParamType):
-    """``5%`` or ``0.05``, as the share 0.05."""
-
-    name = "share"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", str(value))
-        if not match:
-            self.fail(f"{value!r} is no share; say 5% or 0.05", param, ctx)
-        share = float(match[1]) / (100 if match[2] else 1)
-        if share >= 1 and not match[2]:
-            self.fail(f"{value!r} is a share of 1 or more; say {value}% if you mean percent", param, ctx)
-        return share
-
-
 class _Axes(_ParamType):
     """``NAME:AXIS``, as (name, axis)."""
 
@@ -59,11 +45,58 @@ class _Axes(_ParamType):
         if isinstance(value, tuple):
             return value
         name, colon, axis = str(value).rpartition(":")  # an output's name may hold colons itself
-        if not colon or not re.fullmatch(r"-?\d+", axis):
+        if not colon or not re.fullmatch(r"-?\d{1,4}", axis):
             self.fail(f"{value!r} is not NAME:AXIS, such as logits:-1", param, ctx)
         return name, int(axis)
 
 
+class _Function(_ParamType):
+    """``module:function``, imported; the working folder counts, as it does for ``python -m``."""
+
+    name = "function"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if callable(value):
+            return value
+        module, colon, name = str(value).partition(":")
+        if not (module and colon and name):
+            self.fail(f"{value!r} is not MODULE:FUNCTION, such as metrics:accuracy", param, ctx)
+        sys.path.insert(0, str(Path.cwd()))
+        try:
+            function = getattr(import_module(module), name)
+        except Exception as error:  # noqa: BLE001  the user's module may raise anything
+            self.fail(f"{value!r} cannot be imported: {type(error).__name__}: {error}", param, ctx)
+        finally:
+            sys.path.pop(0)
+        if not callable(function):
+            self.fail(f"{value!r} is no function", param, ctx)
+        return function
+
+
+class _Share(_ParamType):
+    """``0.5%`` or ``0.005``, as a float. A share of a `whole` says more than that only in percent."""
+
+    name = "share"
+
+    def __init__(self, whole: bool = False) -> None:
+        self.whole = whole
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip()
+        percent = text.endswith("%")
+        try:
+            share = float(text.removesuffix("%")) / (100 if percent else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share < float("inf"):
+            self.fail(f"{value!r} is no share; say 0.5% or 0.005", param, ctx)
+        if self.whole and share >= 1 and not percent:
+            self.fail(f"{value!r} is a share of 1 or more; say {value}% if you mean percent", param, ctx)
+        return share
+
+
 DURATION = _Duration()
 AXES = _Axes()
-PERCENT = _Percent()
+FUNCTION = _Function()
+SHARE = _Share()
+PERCENT = _Share(whole=True)

@@ -19,6 +19,8 @@ _SAME_VALUES = frozenset(
 """Operators whose output holds the first input's values, only arranged otherwise."""
 _SAME_ROWS = frozenset({"Cast", "Identity", "DequantizeLinear", "QuantizeLinear"})
 _ARITHMETIC = frozenset({"Mul", "Add", "Sub", "Div"})
+_ONNX = frozenset({"", "ai.onnx"})
+_MOST_INPUTS = 5  # DequantizeLinear has three; a node of thousands, looked through eight deep, never ends
 _EMBED_LAYER_NORM = ((0, 2), (1, 4))
 """Inputs of com.microsoft.EmbedLayerNormalization: (ids, table) for words and for segments."""
 
@@ -46,7 +48,7 @@ class _Graph:
         self._nodes = list(nodes(model))
         self._shapes = {t.name: tuple(t.dims) for t in model.graph.initializer}
         for node in self._nodes:
-            if node.op_type == "Constant":
+            if node.op_type == "Constant" and node.domain in _ONNX and node.output:
                 values = [a.t for a in node.attribute if a.name == "value"]
                 self._shapes.update((node.output[0], tuple(v.dims)) for v in values)
         self._makers = {output: node for node in self._nodes for output in node.output}
@@ -55,17 +57,18 @@ class _Graph:
         """Value to the input whose numbers it holds. Nodes are in topological order, so once is enough."""
         origin = {name: name for name in inputs}
         for node in self._nodes:
-            if node.op_type in _SAME_VALUES and node.input and node.input[0] in origin:
+            if node.op_type in _SAME_VALUES and node.output and node.input and node.input[0] in origin:
                 origin[node.output[0]] = origin[node.input[0]]
         return origin
 
     def lookups(self) -> Iterator[tuple[str, str, int]]:
         """(ids, table, axis) of each table look-up."""
         for node in self._nodes:
-            if node.op_type == "Gather":
+            # Others may call an operator of theirs, or a function, by a known name.
+            if node.op_type == "Gather" and node.domain in _ONNX and len(node.input) == 2:
                 axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
                 yield node.input[1], node.input[0], axis
-            elif node.op_type == "EmbedLayerNormalization":
+            elif node.op_type == "EmbedLayerNormalization" and node.domain == "com.microsoft":
                 pairs = [(i, t) for i, t in _EMBED_LAYER_NORM if t < len(node.input)]
                 yield from ((node.input[i], node.input[t], 0) for i, t in pairs)
 
@@ -79,7 +82,7 @@ class _Graph:
         if value in self._shapes:
             return self._shapes[value]
         maker = self._makers.get(value)
-        if maker is None or deep == 0:
+        if maker is None or deep == 0 or not 1 <= len(maker.input) <= _MOST_INPUTS:
             return ()
         if maker.op_type in _SAME_ROWS:
             return self._shape(maker.input[0], deep - 1)

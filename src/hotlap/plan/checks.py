@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -32,8 +33,9 @@ _SPIN = re.compile(r"(\d{1,7})us", re.ASCII)
 def check_format(value: Any) -> int:
     number: int = as_type(value, int, "format")
     if number > FORMAT:
+        shown = number if number < 10**9 else named(number)
         raise PlanError(
-            f"format: {number} was made by a newer hotlap; this one reads up to {FORMAT}: upgrade hotlap"
+            f"format: {shown} was made by a newer hotlap; this one reads up to {FORMAT}: upgrade hotlap"
         )
     if number < 1:
         raise PlanError(f"format: expected a whole number from 1 to {FORMAT}, got {named(value)}")
@@ -67,8 +69,8 @@ def check_providers(value: Any) -> tuple[str, ...]:
         names = tuple(provider_named(n).name for n in asked)
     except PlanError as error:
         raise PlanError(f"providers: {error}") from error
-    if twice := [n for n in names if names.count(n) > 1]:
-        raise PlanError(f'providers: "{twice[0]}" stands there twice; name each provider once')
+    if twice := repeated(names):
+        raise PlanError(f'providers: "{twice}" stands there twice; name each provider once')
     if "cpu" in names[:-1]:
         raise PlanError('providers: "cpu" takes every node, so what follows would do nothing; put "cpu" last')
     return names
@@ -114,9 +116,14 @@ def check_custom_ops(value: Any) -> tuple[str, ...]:
     for name in names:
         if not name.strip():
             raise PlanError("custom_ops: a name is empty")
-        if names.count(name) > 1:
-            raise PlanError(f"custom_ops: {named(name)} stands there twice; name each library once")
+    if twice := repeated(names):
+        raise PlanError(f"custom_ops: {named(twice)} stands there twice; name each library once")
     return names
+
+
+def repeated(names: Sequence[str]) -> str | None:
+    """The first name that stands there more than once."""
+    return next((n for n, times in Counter(names).items() if times > 1), None)
 
 
 def check_texts(value: Any, where: str) -> None:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from hotlap.errors import StorageError
 
-__all__ = ["storage_error", "write_whole"]
+__all__ = ["check_writable", "storage_error", "write_whole"]
 
 _ADVICE = {
     errno.ENOSPC: "the disk is full; make room",
@@ -30,8 +30,26 @@ if hasattr(errno, "EDQUOT"):  # Windows has none
 
 def storage_error(path: str | os.PathLike[str], error: OSError) -> StorageError:
     """An `OSError` met while writing `path`, as one line: where, what, what to do."""
-    advice = _ADVICE.get(error.errno or 0, error.strerror or str(error))
+    # numpy has no number for a disk that fills up: "4032 requested and 2016 written".
+    full = error.errno is None and " requested and " in str(error)
+    advice = _ADVICE.get(errno.ENOSPC if full else error.errno or 0, error.strerror or str(error))
     return StorageError(f"{os.fspath(path)}: not written: {advice}")
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that `write_whole` could not write, before the work that it would keep is done.
+
+    Raises:
+        StorageError: its folder is missing or may not be written to, or a folder of that name is in the way.
+    """
+    path = Path(path)
+    try:
+        number = errno.EISDIR if path.is_dir() else 0 if path.absolute().parent.is_dir() else errno.ENOENT
+        number = number or (0 if os.access(path.absolute().parent, os.W_OK) else errno.EACCES)
+        if number:
+            raise OSError(number, os.strerror(number))
+    except OSError as error:
+        raise storage_error(path, error) from error
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | Callable[[BinaryIO], object]) -> None:

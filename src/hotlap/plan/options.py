@@ -112,9 +112,16 @@ def named(value: Any) -> str:
         short = value if len(value) <= 60 else value[:57] + "…"
         return "the text " + '"' + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short) + '"'
     if isinstance(value, int | float):
-        return f"the number {value}" if abs(value) < 10**18 else f"the number {value:.3g}"
+        return f"the number {value}" if abs(value) < 10**18 else f"the number {_short(value)}"
     kinds = {dict: "a table", list: "a list", tuple: "a list", type(None): "nothing"}
     return kinds.get(type(value), f"a {type(value).__name__}")
+
+
+def _short(number: int | float) -> str:
+    try:
+        return f"{number:.3g}"
+    except OverflowError:  # TOML's hexadecimal numbers have any length
+        return f"of {number.bit_length()} bits" if isinstance(number, int) else str(number)
 
 
 def inside(path: str, where: str) -> None:

@@ -27,7 +27,8 @@ from hotlap.tensors import nearest
 
 __all__ = ["Plan"]
 
-_LIBRARY = re.compile(r"\.(so(\.\d+)*|dll|dylib)\b", re.IGNORECASE)
+_LIBRARY = re.compile(r"[/\\]|\.(so|dll|dylib)", re.IGNORECASE)
+"""A system's loader takes a library by any name and ending, so any path in an unknown option may be one."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,11 +129,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Args:
             folder: where relative file names begin (the plan's folder); None: the working directory.
         """
-        return {
-            k: v
-            for k, v in _placed(self.session, SESSION_OPTIONS, folder).items()
-            if SESSION_OPTIONS[k].attribute
-        }
+        placed = _placed(self.session, SESSION_OPTIONS, folder)
+        found = {k: v for k, v in placed.items() if SESSION_OPTIONS[k].attribute}
+        if found.get("enable_profiling") and folder is not None:
+            # ORT's own default lies in the working directory, which is not the plan's to write to.
+            found.setdefault("profile_file_prefix", str(folder / "onnxruntime_profile_"))
+        return found
 
     def config_entries(self, folder: Path | None = None) -> dict[str, str]:
         """Entries of ORT's session config map that the plan sets, as ORT's texts; spinning included."""
@@ -145,6 +147,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def run_entries(self, folder: Path | None = None) -> dict[str, str]:
         """Entries of ORT's run config map that the plan sets, as ORT's texts."""
         return _entries(self.run, RUN_OPTIONS, folder)
+
+    def files(self, folder: Path) -> dict[str, Path]:
+        """Every file that ORT reads or writes because the plan says so, by key; `folder` is the plan's."""
+        tables = (("session", self.session, SESSION_OPTIONS), ("run", self.run, RUN_OPTIONS))
+        return {
+            dotted(table, key): folder / str(value)
+            for table, given, known in tables
+            for key, value in given.items()
+            if known[key].kind == "path"
+        }
 
     def named_code(self) -> tuple[str, ...]:
         """Every shared library that opening the plan would load: each must be allowed by name."""

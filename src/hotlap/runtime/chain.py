@@ -26,6 +26,8 @@ Chain = Sequence[type[Provider]]
 
 _MODEL_AT_FAULT = frozenset({"InvalidProtobuf", "InvalidGraph", "NoSuchFile", "NoModel"})
 """Exceptions of ORT that blame the model file, whichever provider was asked for."""
+_WEIGHTS_AT_FAULT = ("External data", "External initializer", "cannot get file size")
+"""What ORT says of files of external weights, old versions last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,9 @@ def place(create: Callable[[Chain], Any], chain: Chain, where: str) -> Placed:
     """
     session, used, notes = _first_that_load(create, chain, where)
     nodes = _nodes(session)
-    placement = {name: sum(ops.values()) for name, ops in nodes.items()}
+    names = [p.name for p in used]
+    ordered = [*(n for n in names if n in nodes), *(n for n in nodes if n not in names)]
+    placement = {name: sum(nodes[name].values()) for name in ordered}
     if "cpu" in nodes and all(p.name != "cpu" for p in used):
         raise _cpu_not_asked_for(nodes, used, notes, where)
     total = sum(placement.values())
@@ -93,7 +97,10 @@ def _first_that_load(
 def _to_blame(providers: Chain, error: Exception) -> type[Provider] | None:
     """The provider because of which no session could be built; None where it is the model."""
     accelerators = [p for p in providers if p.name != "cpu"]
-    if not accelerators or type(error).__name__ in _MODEL_AT_FAULT or "External data" in str(error):
+    model_at_fault = type(error).__name__ in _MODEL_AT_FAULT or any(
+        w in str(error) for w in _WEIGHTS_AT_FAULT
+    )
+    if not accelerators or model_at_fault:
         return None
     return next((p for p in accelerators if not provider_status(p.name).loads), accelerators[0])
 

@@ -7,6 +7,7 @@ cores the hash is ready first.
 from __future__ import annotations
 
 import hashlib
+import stat
 import threading
 from pathlib import Path
 
@@ -63,6 +64,8 @@ class DigestCheck:
 
 def _compare(path: Path, digest: str, size: int | None) -> None:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for, a device read for ever
+            raise ModelError(f"{path}: not a regular file")
         # The size first: it is free, and enough to tell most other files.
         if size is not None and path.stat().st_size != size:
             raise PlanError(

@@ -13,6 +13,9 @@ from hotlap.tensors import TensorSpec, check_feed, nearest
 
 __all__ = ["Face"]
 
+_MOST_NAMES = 64
+"""Wrong names that are told; a client may send a million."""
+
 
 class Face:
     """A loaded model. `Runner` and `FakeRunner` differ in `_call` alone.
@@ -95,7 +98,8 @@ class Face:
         asked = [outputs] if isinstance(outputs, str) else list(dict.fromkeys(outputs))
         if not asked:
             raise InputError("outputs is empty: name at least one, or leave it out for all")
-        unknown = [n for n in asked if n not in self._names]
+        known = set(self._names)
+        unknown = [n for n in asked if n not in known][:_MOST_NAMES]
         if unknown:
             gives = ", ".join(self._names)
             raise InputError(

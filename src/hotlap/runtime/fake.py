@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,10 @@ __all__ = ["FakeRunner"]
 Feed = dict[str, Any]
 
 
+class Clock(Protocol):
+    def sleep(self, seconds: float, /) -> object: ...
+
+
 class FakeRunner(Face):
     """The face of a Runner, scripted.
 
@@ -32,7 +36,7 @@ class FakeRunner(Face):
         failures: number of the call, from 0, to the exception that it raises after its latency.
         answer: a function of the feed that gives the outputs; left out, each output is zeros (or empty text)
             of its declared shape, symbols sized by the feed, 1 where it does not say.
-        sleep: what waits; a test passes its fake clock's.
+        clock: whatever has ``sleep(seconds)``; a test passes its fake clock.
         plan: shown as `plan`.
 
     Attributes:
@@ -47,7 +51,7 @@ class FakeRunner(Face):
         latency: float | Sequence[float] | Callable[[Feed], float] = 0.0,
         failures: Mapping[int, Exception] | None = None,
         answer: Callable[[Feed], Mapping[str, Any]] | None = None,
-        sleep: Callable[[float], object] = time.sleep,
+        clock: Clock = time,
         plan: Plan | None = None,
     ) -> None:
         self.inputs = tuple(inputs)
@@ -63,7 +67,7 @@ class FakeRunner(Face):
         self._latency = latency
         self._failures = dict(failures or {})
         self._answer = answer or self._zeros
-        self._sleep = sleep
+        self._clock = clock
         self._lock = threading.Lock()
         self._open = True
 
@@ -82,7 +86,7 @@ class FakeRunner(Face):
         with self._lock:
             number = len(self.calls)
             self.calls.append(arrays)
-        self._sleep(self._seconds(number, arrays))
+        self._clock.sleep(self._seconds(number, arrays))
         if number in self._failures:
             raise self._failures[number]
         results = self._answer(arrays)

@@ -23,6 +23,9 @@ Array = npt.NDArray[Any]
 Feed = dict[str, Array]
 
 _SAMPLE_RATE = 16_000  # Hz; what speech models are trained on
+_LARGEST = 2 << 30
+"""Bytes of one made array. A signature may claim any size, and a system that promises more memory than it has
+ends the process that believes it."""
 _CHANNELS = (1, 3, 4)  # grey, RGB, RGBA
 
 
@@ -200,8 +203,8 @@ def _values(spec: TensorSpec, shape: tuple[int, ...], limit: int | None, rng: np
     dtype = spec.dtype
     if dtype is None or dtype.numpy is None:
         raise InputError(f'input "{spec.name}": no values can be made for {spec.label}')
-    if math.prod(shape) * max(dtype.bits, 64) // 8 > np.iinfo(np.intp).max:
-        raise MemoryError("larger than any memory")
+    if math.prod(shape) * max(dtype.bits, 8) // 8 > _LARGEST:
+        raise MemoryError(f"it would take more than {_LARGEST >> 30} GiB; give this input")
     if dtype.name == "string":
         letters = np.array(list("abcdefghijklmnopqrstuvwxyz"), dtype=object)
         return np.asarray(rng.choice(letters, size=shape), dtype=object)

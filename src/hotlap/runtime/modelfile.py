@@ -8,6 +8,7 @@ loading the file: a handful of steps, whatever its size.
 from __future__ import annotations
 
 import mmap
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,11 +44,19 @@ def check_model_file(path: Path) -> None:
         ModelError: missing, a folder, unreadable, empty, not an ONNX file, or cut short.
     """
     try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise ModelError(
+            f"{path}: its name is not UTF-8, and ONNX Runtime opens no other; rename it"
+        ) from error
+    try:
         if path.is_dir():
             raise ModelError(f"{path}: a folder, not a model file; name the .onnx file in it")
-        size = path.stat().st_size
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+            raise ModelError(f"{path}: not a regular file")
         with path.open("rb") as file:
-            if size == 0:
+            if status.st_size == 0:
                 raise ModelError(f"{path}: the file is empty")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 _check(path, data)

@@ -115,9 +115,10 @@ def _with_model(plan: Plan, home: Path, where: str) -> tuple[Plan, Path, Path]:
     if plan.model is None:
         raise PlanError(f"{where}: it names no model, so there is nothing to open; add a [model] table")
     model = home / plan.model.path
-    if not model.exists():
-        raise ModelError(f"{model}: no such file; {where} names it as its model")
-    check_model_file(model)
+    try:
+        check_model_file(model)
+    except ModelError as error:
+        raise ModelError(f"{error}; {where} names it as its model") from error
     return plan, model, home
 
 

@@ -34,6 +34,7 @@ _NODE = re.compile(
 )
 _ABOUT_PROVIDERS = frozenset({"EPFail", "EngineError", "DeviceReset"})
 _LONGEST = 400
+_READ = 4000
 
 
 @cache
@@ -90,7 +91,8 @@ def exceptions() -> tuple[type[Exception], ...]:
 
 def clear_line(text: str) -> str:
     """An ORT message as one line, without tags, source paths, C++ signatures and conditions."""
-    text = " ".join(text.split()) + " "
+    # Names in it are the model's: the patterns would take hours over one of a megabyte.
+    text = " ".join(text[:_READ].split()) + " "
     text = _SOURCE.sub("", _LOADING.sub("", _TAG.sub("", text)))
     text = text.replace("Exception during initialization: ", "")
     text = _NODE.sub(lambda m: f'node {m[1]} "{m[2]}": ' if m[2] else f"node {m[1]}: ", text).strip()

@@ -50,6 +50,7 @@ def build(model: Path, plan: Plan, folder: Path, allowed: Collection[str] = ()) 
         ModelError: ORT does not load the model.
     """
     _refuse_code(plan, allowed)
+    _refuse_overwriting(plan, model, folder)
     plan.check_version(ort.load().__version__)
     chain = tuple(dict.fromkeys(provider_named(name) for name in plan.providers))
     if not chain:
@@ -72,6 +73,18 @@ def _refuse_code(plan: Plan, allowed: Collection[str]) -> None:
                 f'the plan loads code from "{library}"{hint}; if you trust it, '
                 f"open with allow_custom_ops=[{library!r}]"
             )
+
+
+def _refuse_overwriting(plan: Plan, model: Path, folder: Path) -> None:
+    """ORT writes wherever a plan's file options point: onto the model, or by a link out of the folder."""
+    home = folder.resolve()
+    weights = plan.model.external if plan.model else {}
+    kept = [model, folder / "plan.toml", *(model.parent / name for name in weights)]
+    for key, file in plan.files(folder).items():
+        if not file.resolve().is_relative_to(home):
+            raise PlanError(f"{key}: {file} leads out of the plan's folder; name a file in it")
+        if any(file.exists() and k.exists() and file.samefile(k) for k in kept):
+            raise PlanError(f"{key}: would overwrite {file}, which the plan needs; name another file")
 
 
 def _threads(plan: Plan) -> tuple[int, list[str]]:

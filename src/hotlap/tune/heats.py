@@ -41,6 +41,11 @@ class Clock:
         """On `time.monotonic`'s scale."""
         return self.start + self.seconds
 
+    @property
+    def patience(self) -> float:
+        """Seconds after which a process counts as hung."""
+        return max(30.0, self.seconds / 3)
+
     def say(self, what: str) -> None:
         if self._tell:
             self._tell(min(self.spent, self.seconds), what)
@@ -131,10 +136,9 @@ class Heats:
         self.race.add(label, result.p50)
 
     def _run(self, target: Target) -> ProcessResult:
-        patience = max(30.0, self._clock.seconds / 3)
         # One order of the inputs for all that run in a round, another in the next.
         turn = len(self.yardstick)
-        result = run_once(target, self._workload, self._feeds, timeout=patience, turn=turn)
+        result = run_once(target, self._workload, self._feeds, timeout=self._clock.patience, turn=turn)
         order = sum(map(len, self.results.values())) + len(self.yardstick)
         return msgspec.structs.replace(result, order=order)
 

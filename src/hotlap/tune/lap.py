@@ -7,14 +7,29 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hotlap.errors import StorageError, UsageError
 
-__all__ = ["check_destination", "new_folder"]
+__all__ = ["check_destination", "check_reference", "new_folder"]
 
 PLAN, TUNING = "plan.toml", "tuning.json"
+_UNFINISHED = ".hotlap-lap-"
+
+
+def check_reference(out: Path, files: Iterable[Path]) -> None:
+    """Refuses to point to a model that lies in the folder that is replaced, and would be gone with it.
+
+    Raises:
+        UsageError: it does.
+    """
+    for file in files:
+        if file.resolve().is_relative_to(out.resolve()):
+            raise UsageError(
+                f"{out}: holds {file}, which --reference would point to, and replacing it would delete it; "
+                "name another folder"
+            )
 
 
 def check_destination(out: Path, *, force: bool) -> None:
@@ -24,6 +39,13 @@ def check_destination(out: Path, *, force: bool) -> None:
         UsageError: it exists and is not a lap folder, or is one and `force` was not given; or its parent is
             no folder.
     """
+    try:
+        _check(out, force=force)
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        raise StorageError(f"{out}: {error.strerror or error}; name another") from error
+
+
+def _check(out: Path, *, force: bool) -> None:
     if not out.parent.is_dir():
         raise UsageError(f"{out}: there is no folder {out.parent} to put it in")
     if out.is_symlink() or (out.exists() and not (out / PLAN).is_file()):
@@ -37,19 +59,22 @@ def check_destination(out: Path, *, force: bool) -> None:
 
 
 @contextlib.contextmanager
-def new_folder(out: Path) -> Iterator[Path]:
+def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
     """A folder to fill that becomes `out` if the block ends well, and vanishes if it does not.
 
     An older lap folder of that name is replaced only once the new one is whole.
 
     Raises:
         StorageError: the disk is full, or does not allow it.
+        UsageError: something else is there by now, that was not there when `check_destination` looked.
     """
     try:
-        building = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        # Not named after the folder, whose name may be as long as the file system allows.
+        building = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=out.parent))
         try:
             building.chmod(0o755)  # mkdtemp's 0700 would lock out the service that runs the plan
             yield building
+            _check(out, force=force)  # another tuning, or a person, had minutes to put something there
             _move_into_place(building, out)
         finally:
             shutil.rmtree(building, ignore_errors=True)
@@ -63,12 +88,13 @@ def _move_into_place(building: Path, out: Path) -> None:
     if not out.exists():
         building.rename(out)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-    out.rename(old / "lap")
+    old = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=out.parent))
     try:
+        out.rename(old / "lap")
         building.rename(out)
-    except OSError:
-        (old / "lap").rename(out)
-        old.rmdir()
+    except BaseException:  # an interrupt as well: the old folder must come back
+        if (old / "lap").exists() and not out.exists():
+            (old / "lap").rename(out)
+        shutil.rmtree(old, ignore_errors=True)
         raise
     shutil.rmtree(old, ignore_errors=True)

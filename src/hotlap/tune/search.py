@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from hotlap import __version__, cpus
-from hotlap.bench import Comparison, Target, Workload, compare, load_feeds, save_feeds
-from hotlap.errors import InputError, TargetFailed, UsageError
+from hotlap import cpus
+from hotlap.bench import Comparison, Target, Workload, compare
+from hotlap.errors import ProviderUnavailable, TargetFailed, UsageError
 from hotlap.machine import Machine
 from hotlap.model import Model
-from hotlap.plan import Evidence
-from hotlap.runtime import find_feed, usable_providers
-from hotlap.runtime import open as open_model
-from hotlap.tensors import check_feed
+from hotlap.providers import PROVIDERS, provider_named
+from hotlap.runtime import provider_status, usable_providers
 from hotlap.tune import lap
 from hotlap.tune.candidates import Candidate, cpu_default, make_candidates
 from hotlap.tune.heats import Clock, Heats
+from hotlap.tune.inputs import Feed, feeds_of, judged
 from hotlap.tune.judge import Judge
+from hotlap.tune.said import evidence, say
 from hotlap.tune.tuning import Budget, Trial, Tuning
-from hotlap.verify import Reference, Verdict
-from hotlap.verify.levels import ENOUGH_ROWS
+from hotlap.verify import Reference
 
 __all__ = ["tune"]
 
 log = logging.getLogger("hotlap.tune")
 
-Feed = dict[str, Any]
 RACE_ENDS = 0.55
 """Share of the budget after which no more candidates are raced; the rest is for the final comparison."""
 RESERVE = 0.6
 """Seconds kept back for writing the folder."""
 NOISE = 0.1
 """Share of the budget that measuring the model's own noise may take."""
-JUDGED = 0.04
-"""Share of the budget that one pass over the judged inputs may take; 64 rows are judged in any case."""
-MEASURED = 256
-"""Inputs, at most, that the measuring processes go through."""
 MOST_PROCESSES = 40
 """A side, in the final comparison: beyond this the interval hardly narrows."""
 
@@ -60,6 +50,8 @@ def tune(
     scores: Mapping[str, int] | None = None,
     metric: Callable[..., float] | None = None,
     max_drop: float | None = None,
+    providers: Sequence[str] | None = None,
+    copy: bool = False,
     reference: bool = False,
     force: bool = False,
     on_progress: Callable[[float, str], None] | None = None,
@@ -81,13 +73,17 @@ def tune(
             "exact" on generated inputs.
         scores: outputs whose axis is a ranking, name to axis: its first place must agree.
         metric, max_drop: for the level "task", see `hotlap.verify.verify`.
-        reference: the plan points to the model where it lies instead of to a copy.
+        providers: try these alone; None: all that load here.
+        copy: copy the model into the folder. A hard link, the default where it is possible, costs no space,
+            but changes when the original is overwritten in place; the plan then refuses it.
+        reference: the plan points to the model where it lies.
         force: replace a lap folder that exists.
         on_progress: told (seconds spent, what is going on).
 
     Raises:
         ModelError, InputError, UsageError: the model or the data is no good, or `out` cannot be written.
         TargetFailed: the model does not run at all.
+        PlanError, ProviderUnavailable: a provider that was named is unknown, or does not load here.
         StorageError: no room for the result; nothing is left half-written.
         MissingExtra: the graph library is not installed.
     """
@@ -95,14 +91,18 @@ def tune(
     folder = None if out is None else Path(out)
     if folder is not None:
         lap.check_destination(folder, force=force)
+    if data is None and level not in {None, "exact"}:
+        raise UsageError(f'the gate "{level}" judges on your data alone: give --data, or leave --level out')
     clock.say("reading the model")
     source = Model.load(model)
-    with _feeds(source, data, rows) as (feeds, feeds_folder):
-        search = _Search(source, len(feeds), feeds_folder, data is None, clock)
+    if folder is not None and reference:
+        lap.check_reference(folder, source.files())
+    with feeds_of(source, data, rows, clock.patience) as (feeds, feeds_folder):
+        search = _Search(source, len(feeds), feeds_folder, data is None, _providers(providers), clock)
         search.heats.first()
         with Reference(
             search.default,
-            _judged(feeds, search.heats.yardstick[0].p50, clock.seconds),
+            judged(feeds, search.heats.yardstick[0].p50, clock.seconds),
             generated=data is None,
             scores=scores,
             metric=metric,
@@ -112,7 +112,9 @@ def tune(
             search.judge = Judge(reference_answers, level or ("exact" if data is None else "close"))
             search.race()
             tuning = search.result(budget or Budget(), str(model))
-    return tuning if folder is None else _write(tuning, source, folder, reference)
+    if folder is None:
+        return tuning
+    return _write(tuning, source, folder, copy=copy, reference=reference, force=force)
 
 
 class _Search:
@@ -120,17 +122,26 @@ class _Search:
 
     judge: Judge
 
-    def __init__(self, source: Model, feeds: int, folder: Path, generated: bool, clock: Clock) -> None:
+    def __init__(
+        self,
+        source: Model,
+        feeds: int,
+        folder: Path,
+        generated: bool,
+        providers: Sequence[str],
+        clock: Clock,
+    ) -> None:
         self.clock = clock
         self.generated = generated
         self.feeds = feeds
         self.feeds_folder = folder
+        self.takes_inputs = bool(source.inputs)
         self.home = source.path.absolute().parent
         ref = source.reference(str(source.path.absolute()))
         threads = cpus.usable_threads()
         self.fallback = cpu_default(ref, threads)
         self.default = Target.default(source.path)
-        candidates = make_candidates(ref, threads, usable_providers(), _reduced(Machine.brief()))
+        candidates = make_candidates(ref, threads, providers, _reduced(Machine.brief()))
         self.heats = Heats(self.default, candidates, folder, clock, self.home)
         self.refused: dict[str, str] = {}
 
@@ -179,10 +190,10 @@ class _Search:
         won = won and comparison is not None and not comparison.void
         candidate = chosen if won and chosen else self.fallback
         verdict = self.judge.verdicts.get(candidate.gate) if candidate else None
-        said = _say(candidate, chosen, comparison, won, next(iter(self.refused.values()), None))
+        said = say(candidate, chosen, comparison, won, next(iter(self.refused.values()), None))
         plan = candidate.plan
         if won and comparison is not None:
-            plan = msgspec.structs.replace(plan, evidence=_evidence(comparison, verdict))
+            plan = msgspec.structs.replace(plan, evidence=evidence(comparison, verdict))
         return Tuning(
             source=source,
             plan=plan,
@@ -196,6 +207,7 @@ class _Search:
             machine=Machine.brief().table(),
             generated=self.generated,
             feeds=self.feeds,
+            not_tried=_not_tried(),
             seconds=self.clock.spent,
             budget=budget,
             date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -211,7 +223,7 @@ class _Search:
                     self.default,
                     self.heats.targets[label],
                     workload,
-                    self.feeds_folder,
+                    self.feeds_folder if self.takes_inputs else [{}],
                     until=self.clock.end - RESERVE,
                 )
             except TargetFailed as error:
@@ -253,43 +265,21 @@ class _Search:
         return "kept", "raced to the end"
 
 
-@contextlib.contextmanager
-def _feeds(source: Model, data: Any, rows: bool) -> Iterator[tuple[list[Feed], Path]]:
-    """The inputs in memory and as a folder of .npz files that every process reads."""
-    with tempfile.TemporaryDirectory(prefix="hotlap-tune-") as temporary:
-        if data is None:
-            feeds = [_made_feed(source)]
-        elif isinstance(data, str | os.PathLike):
-            feeds = load_feeds(Path(data), rows)
-        else:
-            feeds = list(data)
-        if not feeds:
-            raise UsageError("no inputs: data is empty")
-        feeds = [_checked(source, number, feed) for number, feed in enumerate(feeds, 1)]
-        yield feeds, save_feeds(Path(temporary), _spread(feeds, MEASURED))
+def _providers(asked: Sequence[str] | None) -> Sequence[str]:
+    """Short names of the providers to try, each of which loads."""
+    if asked is None:
+        return usable_providers()
+    names = list(dict.fromkeys(provider_named(name).name for name in asked))
+    for status in map(provider_status, names):
+        if not status.loads:
+            raise ProviderUnavailable(f"{status.name}: {status.reason}: {status.remedy}")
+    return names
 
 
-def _checked(source: Model, number: int, feed: Feed) -> Feed:
-    try:
-        return check_feed(source.inputs, feed)
-    except InputError as error:
-        raise InputError([f"feed {number}: {problem}" for problem in error.problems]) from error
-
-
-def _judged(feeds: list[Feed], p50_s: float, seconds: float) -> list[Feed]:
-    """As many inputs as there is time to judge on, evenly spread over those given."""
-    return _spread(feeds, max(ENOUGH_ROWS, int(JUDGED * seconds / max(p50_s, 1e-6))))
-
-
-def _spread(feeds: list[Feed], most: int) -> list[Feed]:
-    if len(feeds) <= most:
-        return feeds
-    return [feeds[n * len(feeds) // most] for n in range(most)]
-
-
-def _made_feed(source: Model) -> Feed:
-    with open_model(source.path, warm=False) as runner:
-        return find_feed(runner.run, runner.inputs, limits=source.id_limits())
+def _not_tried() -> tuple[str, ...]:
+    """Providers that are installed but do not load on this machine."""
+    found = map(provider_status, PROVIDERS)
+    return tuple(f"{s.name}: {s.reason}" for s in found if s.compiled and not s.loads)
 
 
 def _reduced(machine: Machine) -> tuple[str, ...]:
@@ -297,51 +287,12 @@ def _reduced(machine: Machine) -> tuple[str, ...]:
     return ("bf16",) if {"AMX-BF16", "AVX512-BF16", "BF16"} & set(machine.cpu.instruction_sets or ()) else ()
 
 
-def _say(
-    plan: Candidate, tried: Candidate | None, comparison: Comparison | None, won: bool, refused: str | None
-) -> str:
-    baseline = "onnxruntime.InferenceSession(path) with no options"
-    fallback = f"The plan is ORT's default with its threads said: {plan.label}."
-    if comparison is None or tried is None:
-        return f"No candidate could be chosen: {refused or 'none ran to the end'}. {fallback}"
-    found = f"{comparison.ratio:.2f} ({comparison.low:.2f} to {comparison.high:.2f})"
-    if won:
-        return f"{found} times as fast as {baseline}: {plan.label}."
-    if comparison.void:
-        why = comparison.doubts[0].capitalize()
-    elif comparison.verdict == "faster":
-        tail = comparison.tail
-        why = (
-            f"The best, {tried.label}, is {found} times as fast as {baseline} at p50 "
-            f"but slower at p95: {tail.ratio:.2f} ({tail.low:.2f} to {tail.high:.2f})"
-        )
-    else:
-        why = f"Nothing beats {baseline} beyond the noise: the best, {tried.label}, came out at {found}"
-    return f"{why}. {fallback}"
-
-
-def _evidence(comparison: Comparison, verdict: Verdict | None) -> Evidence:
-    machine = Machine.brief()
-    return Evidence(
-        baseline="onnxruntime.InferenceSession(path), no options",
-        ratio=round(comparison.ratio, 4),
-        low=round(comparison.low, 4),
-        high=round(comparison.high, 4),
-        percentile="p50",
-        agreement=verdict.reason if verdict else "",
-        machine=machine.cpu.model,
-        date=comparison.b.date,
-        hotlap=__version__,
-        onnxruntime=next((v for n, v in machine.versions.items() if n.startswith("onnxruntime")), ""),
-    )
-
-
-def _write(tuning: Tuning, source: Model, out: Path, reference: bool) -> Tuning:
+def _write(tuning: Tuning, source: Model, out: Path, *, copy: bool, reference: bool, force: bool) -> Tuning:
     """The folder, whole or not at all; the plan's model path starts from it."""
-    with lap.new_folder(out) as building:
+    with lap.new_folder(out, force=force) as building:
         path = str(source.path.absolute())
         if not reference:
-            path = source.save(building).name
+            path = source.save(building, link=not copy).name
         assert tuning.plan.model is not None
         plan = msgspec.structs.replace(
             tuning.plan, model=msgspec.structs.replace(tuning.plan.model, path=path)

@@ -76,7 +76,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
         plan: the plan that was chosen, as written into the folder.
         chosen: its label.
         won: whether the plan is faster than the default beyond the noise. If not, the plan is ORT's default
-            with the number of threads said explicitly.
+            with the number of threads set explicitly.
         said: the result in one sentence.
         trials: every candidate, best first.
         baseline: the default's processes in the race.
@@ -85,7 +85,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
         verdict: the gate's word on the chosen plan itself.
         machine: what it was measured on.
         generated: the inputs were made to fit the signature, not given.
-        feeds: how many inputs the measurements went through.
+        feeds: how many inputs were given, or made.
+        not_tried: providers that are installed but do not load here, each with its reason.
         seconds: how long it all took.
         folder: where the plan was written; None: nowhere.
     """
@@ -103,6 +104,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     machine: dict[str, Any]
     generated: bool
     feeds: int
+    not_tried: tuple[str, ...] = ()
     seconds: float
     budget: Budget
     date: str

@@ -15,9 +15,10 @@ from typing import Any
 
 import msgspec
 
-from hotlap.bench import Target, load_feeds, save_feeds
+from hotlap.bench import Target, save_feeds
 from hotlap.bench.child import end_with_parent, open_target
-from hotlap.bench.exchange import Outcome
+from hotlap.bench.exchange import Outcome, hand_back
+from hotlap.bench.npz import read_npz
 from hotlap.errors import HotlapError
 from hotlap.runtime import find_feed
 from hotlap.verify.answers import answer_file, load_answer, normal, save_answer
@@ -116,8 +117,7 @@ def _numbered(feeds: Path, numbers: list[int] | None) -> Iterator[tuple[int, dic
     """Input by input, so that large data never lies in memory whole."""
     files = sorted(feeds.glob("*.npz"))
     for number in range(len(files)) if numbers is None else numbers:
-        (feed,) = load_feeds(files[number])
-        yield number, feed
+        yield number, read_npz(files[number])  # of a model without inputs it is empty
 
 
 def main() -> None:
@@ -130,9 +130,9 @@ def main() -> None:
         outcome = Outcome(error="; ".join(str(error).splitlines()), kind=type(error).__name__)
     except Exception as error:  # noqa: BLE001  it crosses a process border: the parent raises it again
         outcome = Outcome(error=f"{type(error).__name__}: {' '.join(str(error).split())}")
-    Path(request.outcome).write_bytes(msgspec.msgpack.encode(outcome))
+    code = hand_back(outcome, request.outcome)
     sys.stderr.flush()
-    os._exit(0)  # some providers crash while they unload, after the answers are there
+    os._exit(code)  # some providers crash while they unload, after the answers are there
 
 
 if __name__ == "__main__":

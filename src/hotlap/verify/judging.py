@@ -37,7 +37,7 @@ def exact_failures(tallies: Tallies) -> list[str]:
                 found.append((1.0, _unequal(tally, noise)))
             continue
         limit, limit_rms = (NOISE_FACTOR * n + tally.span.floor for n in (noise.max_rel, noise.rms))
-        share = tally.largest / tally.span.scale
+        share = tally.share
         excess = max(share / limit, tally.rms / limit_rms) if limit else 0.0
         if excess > 1:
             found.append((excess, _noisy(tally.name, share, tally.rms, noise)))

@@ -9,9 +9,9 @@ __all__ = ["LEVELS", "Level"]
 NOISE_FACTOR = 5.0
 """How many times the model's own noise a difference may be and still be `exact`.
 
-Seen on twelve real models with real inputs (docs/explanation/gates.md): another honest float32 implementation
-differs by 0.4 to 2.5 times the noise. One single weight off by a thousandth differs by more than 5 times on
-ten of the twelve, weights rounded to bfloat16 by more than 1,000 times on eleven; the twelfth has 8 bits.
+On twelve real models with real inputs (benchmarks/gates.py) other kernels differ by about once the noise, one
+single weight off by a thousandth by more than 5 times on ten of them, weights rounded to bfloat16 by more
+than 1,000 times on eleven; the twelfth computes in 8 bits.
 """
 FLOOR = 4
 """Units in the last place, of an output's largest value, that are never a difference: the noise may be 0."""

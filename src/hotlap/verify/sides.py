@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hotlap.bench import Target, load_feeds, save_feeds
+from hotlap.bench import Target, save_feeds
+from hotlap.bench.npz import read_npz
 from hotlap.bench.process import ask
 from hotlap.errors import StorageError, UsageError
 from hotlap.verify.answers import answer_file, load_answer
@@ -81,8 +82,7 @@ class Sides:
         return float((self.home / name / SECONDS).read_text("utf-8"))
 
     def feed(self, number: int) -> Feed:
-        (feed,) = load_feeds(answer_file(self.home / "feeds", number))
-        return feed
+        return read_npz(answer_file(self.home / "feeds", number))
 
     def answers(self, name: str, numbers: Sequence[int] | None = None) -> Iterator[dict[str, Any]]:
         """The answers of a side, one after the other, to all inputs or to these."""

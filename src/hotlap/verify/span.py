@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -61,7 +62,7 @@ class Span:
     @property
     def scale(self) -> float:
         """What differences are shares of: the range, or the magnitude where the output never changes."""
-        width = self.high - self.low if self.high >= self.low else 0.0
+        width = min(self.high - self.low, sys.float_info.max) if self.high >= self.low else 0.0
         return width if width > 1e-6 * self.size else self.size or 1.0
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,9 @@ from hotlap.verify.verdict import Noise, OutputDiff
 __all__ = ["Tallies", "Tally"]
 
 Array = npt.NDArray[Any]
+
+_PLAIN = 400
+"""Values below 2**400 (2.6e120) can be squared and summed; so can those above 2**-400."""
 
 
 @dataclass(slots=True)
@@ -64,7 +68,8 @@ class Tally:
             return
         if not self._add_floats(number, before, after):
             finite = self._add_broken(number, before, after)
-            self._add_floats(number, np.where(finite, before, 0), np.where(finite, after, 0))
+            near = np.clip(np.where(finite, after, 0), -self._far, self._far)
+            self._add_floats(number, np.where(finite, before, 0), near)
         if self.span.axis is not None and self.noise is not None and before.ndim:
             self._add_rows(before, after)
 
@@ -77,30 +82,29 @@ class Tally:
             self.worst = Worst(1.0, _where(self.name, place, number), *said)
 
     def _add_floats(self, number: int, before: Array, after: Array) -> bool:
-        """False, and nothing added, where a value is NaN or infinite.
-
-        With b = a - d the products of the two sides follow from a and d: |b|² = |a|² - 2 a·d + |d|².
-        """
+        """False, and nothing added, where a value is NaN, infinite, or too far off to be squared."""
         with np.errstate(invalid="ignore", over="ignore"):
-            a = before.ravel().astype(np.float64)
-            difference = a - after.ravel()
+            a, b = (side.ravel().astype(np.float64) for side in (before, after))
+            if self._unit != 1:
+                a, b = a / self._unit, b / self._unit
+            difference = a - b
             squares = float(difference @ difference)
             own = float(a @ a)
         if not (math.isfinite(squares) and math.isfinite(own)):
             return False
-        cross = float(a @ difference)
         self.squares += squares
-        self.product += own - cross
-        self.norms = (self.norms[0] + own, self.norms[1] + own - 2 * cross + squares)
+        # Not |a|² - 2 a·d + |d|²: where b is much smaller than a, nothing of it would be left.
+        self.product += float(a @ b)
+        self.norms = (self.norms[0] + own, self.norms[1] + float(b @ b))
         np.abs(difference, out=difference)
         at = int(np.argmax(difference))
-        largest, limit = float(difference[at]), NEAR * self.span.scale
+        largest, limit = float(difference[at]), NEAR * (self.span.scale / self._unit)
         self.near += difference.size if largest <= limit else int(np.count_nonzero(difference <= limit))
         if largest > self.largest:
             self.largest = largest
             place = np.unravel_index(at, before.shape)
             said = (f"{float(side[place]):.6g}" for side in (before, after))
-            self.worst = Worst(largest / self.span.scale, _where(self.name, place, number), *said)
+            self.worst = Worst(self._share(largest), _where(self.name, place, number), *said)
         return True
 
     def _add_broken(self, number: int, before: Array, after: Array) -> Array:
@@ -127,6 +131,27 @@ class Tally:
         self.differ += int((margin > self.tie).sum())
 
     @property
+    def _unit(self) -> float:
+        """What values are counted in. Squares of values beyond about 1e150 or below 1e-150 are no longer
+        float64; a power of two keeps every digit."""
+        exponent = math.frexp(self.span.size)[1]
+        return 1.0 if abs(exponent) < _PLAIN else math.ldexp(1.0, exponent - 1)
+
+    @property
+    def _far(self) -> float:
+        """Beyond this a value is wrong by any measure, and its square would be no float64."""
+        return min(self._unit * 2.0**_PLAIN, sys.float_info.max)
+
+    def _share(self, distance: float) -> float:
+        """A distance in units, as a share of the scale."""
+        return distance * (self._unit / self.span.scale)
+
+    @property
+    def share(self) -> float:
+        """The largest difference, as a share of the scale."""
+        return self._share(self.largest)
+
+    @property
     def tie(self) -> float:
         """The reference's own lead below which its first place is not certain; absolute."""
         noise = self.noise.max_rel if self.noise else 0.0
@@ -145,13 +170,13 @@ class Tally:
 
     @property
     def rms(self) -> float:
-        return math.sqrt(self.squares / self.count) / self.span.scale if self.count else 0.0
+        return self._share(math.sqrt(self.squares / self.count)) if self.count else 0.0
 
     def diff(self, reshaped: float) -> OutputDiff:
         return OutputDiff(
             name=self.name,
-            max_abs=self.largest,
-            max_rel=self.largest / self.span.scale,
+            max_abs=min(self.largest * self._unit, sys.float_info.max),
+            max_rel=self.share,
             rms=self.rms,
             range=self.span.scale,
             cosine=self.cosine,

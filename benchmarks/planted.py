@@ -27,7 +27,7 @@ def planned(path: Path, label: str = "candidate", **settings: Any) -> Target:
 
 def weights(path: Path) -> list[int]:
     """Places, among the float tensors of a model, of those large enough to be weights."""
-    return [n for n, t in enumerate(_floats(onnx.load(path))) if np.prod(t.dims) > 64]
+    return [n for n, t in enumerate(_floats(onnx.load(path))) if np.prod(t.dims) > 500]
 
 
 def planted(path: Path, copy: Path, change: Change, only: int | None = None) -> Path:

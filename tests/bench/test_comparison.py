@@ -29,6 +29,15 @@ def test_a_slower_one_and_itself() -> None:
     assert same.verdict == "no difference" and same.ratio == pytest.approx(1.0)
 
 
+def test_three_processes_a_side_show_neither_a_difference_nor_sameness() -> None:
+    for n, shown in ((3, False), (4, True)):
+        one, slow = measurement([0.01] * n), measurement([0.012] * n)
+        same = compare_measurements(one, one)
+        assert (same.same_within is not None) is shown is same.enough
+        found = compare_measurements(one, slow)
+        assert (found.verdict == "slower") is shown is found.enough is found.fails()
+
+
 def test_the_tail_has_an_interval_of_its_own() -> None:
     """Equal medians; one call in ten is ten times as slow on the candidate's side."""
     latencies = np.full(100, 10_000_000, dtype=np.int64)

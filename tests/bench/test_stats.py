@@ -147,3 +147,8 @@ def test_a_higher_level_is_a_wider_interval() -> None:
 )
 def test_too_few_processes_tell_nothing_apart(processes: tuple[int, int], verdict: str) -> None:
     assert call(0.59, 0.59, processes) == verdict
+
+
+def test_the_more_looks_the_more_processes_it_takes() -> None:
+    assert call(0.59, 0.59, (4, 4), looks=2) == "no difference"
+    assert call(0.59, 0.59, (5, 5), looks=2) == "slower"

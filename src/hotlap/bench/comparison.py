@@ -12,7 +12,7 @@ import numpy as np
 from hotlap.bench.doubts import comparison_doubts, disturbed_share, void_doubt
 from hotlap.bench.measurement import FORMAT, Measurement, read_struct
 from hotlap.bench.quantiles import needed, supported
-from hotlap.bench.stats import RESAMPLES, Call, Ratio, bootstrap_ratio, call, same_within
+from hotlap.bench.stats import RESAMPLES, Call, Ratio, bootstrap_ratio, call, enough_processes, same_within
 from hotlap.errors import UsageError, VerificationFailed
 from hotlap.plan.files import write_whole
 
@@ -159,8 +159,8 @@ def compare_measurements(
     # 5 %, and one interval serves both verdicts.
     enough = _supported(a, b, percentile)
     sizes = len(a.processes), len(b.processes)
-    verdict = call(main.low, main.high, sizes) if enough else "no difference"
-    same_shown = enough and same_within(main.low, main.high, same)
+    verdict = call(main.low, main.high, sizes, looks) if enough else "no difference"
+    same_shown = enough and enough_processes(sizes, looks) and same_within(main.low, main.high, same)
     processes = [*a.processes, *b.processes]
     void = void_doubt(processes)
     known = [p.disturbance for p in processes if p.disturbance is not None]
@@ -182,7 +182,7 @@ def compare_measurements(
             ratio=tail.value,
             low=tail.low,
             high=tail.high,
-            verdict=call(tail.low, tail.high, sizes),
+            verdict=call(tail.low, tail.high, sizes, looks),
             enough=_supported(a, b, 95),
         ),
         same_within=same if same_shown else None,

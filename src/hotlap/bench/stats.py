@@ -12,7 +12,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MARGIN", "RESAMPLES", "Call", "Ratio", "bootstrap_ratio", "call", "same_within"]
+__all__ = [
+    "MARGIN",
+    "RESAMPLES",
+    "Call",
+    "Ratio",
+    "bootstrap_ratio",
+    "call",
+    "enough_processes",
+    "same_within",
+]
 
 Call = Literal["faster", "slower", "no difference"]
 
@@ -76,15 +85,24 @@ def _medians(values: npt.NDArray[np.float64], draw: np.random.Generator, resampl
     return medians
 
 
-def call(low: float, high: float, processes: tuple[int, int] = (FEW, FEW)) -> Call:
+def enough_processes(processes: tuple[int, int], looks: int = 1) -> bool:
+    """Whether so many processes a side can tell two targets apart at all.
+
+    Equal sides come out fully apart in 2 of the 20 orders of 3 + 3, in 2 of the 70 of 4 + 4. That must be
+    rarer than 1 time in 20, over all the `looks`.
+    """
+    return 2 / comb(sum(processes), processes[0]) <= 0.05 / looks
+
+
+def call(low: float, high: float, processes: tuple[int, int] = (FEW, FEW), looks: int = 1) -> Call:
     """What the interval of a ratio baseline / candidate allows to say of the candidate.
 
     Args:
         low, high: the interval.
-        processes: of each side. Of too few nothing is said: equal sides then come out fully apart more
-            often than 1 time in 20 (in 2 of the 20 orders of 3 + 3, in 2 of the 70 of 4 + 4).
+        processes: of each side; of too few nothing is said, see `enough_processes`.
+        looks: how many comparisons are made of the run.
     """
-    if 2 / comb(sum(processes), processes[0]) > 0.05:
+    if not enough_processes(processes, looks):
         return "no difference"
     if low > 1 + MARGIN:
         return "faster"

@@ -2,6 +2,7 @@
 
     python -m benchmarks                 all of them; results under benchmarks/results/ (make bench)
     python -m benchmarks honesty         one of them
+    python -m benchmarks honesty --part itself   one part of one that has parts; may be given again
     python -m benchmarks --quick         a smoke run of a few seconds each; writes nothing
     python -m benchmarks.render          the tables in README.md, docs/ and benchmarks/README.md
     python -m benchmarks.render --check  exit 1 when one of them is not what the results say
@@ -10,7 +11,8 @@ Each file of `NAMES` has
 
     CLAIM: str                 one sentence
     METHOD: str                how it is measured, a few sentences
-    main(quick) -> data        measures; data is what json can hold
+    main(quick) -> data        measures; data is what json can hold. One that takes long has parts,
+                               main(quick, parts), and takes up where it was interrupted
     table(data) -> str         the same as a Markdown table
     picture(data) -> str       optional: the same as an SVG, rendered to docs/NAME.svg
 """

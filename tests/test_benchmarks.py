@@ -102,16 +102,156 @@ def test_the_footprint_table_marks_what_is_kept_and_what_is_not() -> None:
     assert any("0.20 MB, unpacked 0.50 MB | 1 MB | yes" in r for r in rows)
 
 
-def test_the_honesty_table_counts_false_claims_and_finds() -> None:
-    def one(ratio: float, verdict: str) -> dict[str, Any]:
-        span = {"low": ratio * 0.98, "high": ratio * 1.02}
-        return {"ratio": ratio, "verdict": verdict, "void": False, "p50_ms": 4.2, **span}
+def compared(part: str, key: str, ratio: float, verdict: str, **fields: Any) -> dict[str, Any]:
+    span = {"low": ratio * 0.98, "high": ratio * 1.02, "same_within": None, "void": False}
+    shown = {"model": "tiny", "p50_s": 0.0042, "seconds": 20.0, "processes": 10, "foreign": 0.0}
+    return {"part": part, "key": key, "ratio": ratio, "verdict": verdict, **span, **shown, **fields}
 
-    itself = [one(1.0, "no difference"), one(1.03, "faster"), one(0.97, "slower")]
-    planted = [one(0.91, "slower"), one(0.95, "no difference")]
-    data = {"slowdown": 0.1, "models": [{"model": "tiny", "itself": itself, "planted": planted}]}
-    last = import_module("benchmarks.honesty").table(data).splitlines()[-1]
-    assert last == "| tiny | 4.2 ms | 2 of 3 | 0.970 to 1.030 | 4.1 % | 1 of 2 | 0.910 to 0.950 | 0 |"
+
+def rows_of(trials: list[dict[str, Any]]) -> dict[str, list[str]]:
+    lines = import_module("benchmarks.honesty").table({"trials": trials}).splitlines()[2:]
+    cells = [[c.strip() for c in line.strip("|").split("|")] for line in lines]
+    return {row[0]: row[1:] for row in cells}
+
+
+def test_the_honesty_table_counts_false_claims_and_a_void_run_claims_nothing() -> None:
+    itself = [compared("itself", str(n), 1.0, "no difference", same_within=0.02) for n in range(18)]
+    itself += [compared("itself", "a", 1.03, "faster"), compared("itself", "b", 0.97, "slower", void=True)]
+    rows = rows_of(itself)
+    told = "1 of 20 claim a difference; 18 show the same within 2 %; ratios 0.970 to 1.030; 1 void"
+    assert rows["tiny (4.2 ms) against itself"] == [told, "", ""]
+    assert rows["all of them against themselves"] == ["1 of 20 claim a difference", "at most 2", "yes"]
+    assert rows["5 % slower"] == ["*not measured yet*", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("found", "seconds", "kept"), [(9, 100, "yes"), (8, 100, "**no**"), (10, 121, "**no**")]
+)
+def test_a_planted_5_percent_must_be_found_nine_times_in_ten_and_in_time(
+    found: int, seconds: float, kept: str
+) -> None:
+    trials = [
+        compared("planted5", str(n), 0.95, "slower" if n < found else "no difference", seconds=seconds)
+        for n in range(10)
+    ]
+    assert rows_of(trials)["5 % slower"][2] == kept
+
+
+def test_a_planted_2_percent_may_be_missed_and_never_reversed() -> None:
+    missed = [compared("planted2", str(n), 0.98, "no difference") for n in range(10)]
+    assert rows_of(missed)["2 % slower"][2] == "yes"
+    assert rows_of([*missed, compared("planted2", "x", 1.03, "faster")])["2 % slower"][2] == "**no**"
+
+
+def test_beside_a_neighbour_a_run_may_be_void_instead_of_right() -> None:
+    what = "against itself beside a busy program"
+    loud = [compared("neighbour", str(n), 1.3, "faster", void=True) for n in range(10)]
+    assert rows_of(loud)[what][2] == "yes"
+    assert rows_of([compared("neighbour", str(n), 1.3, "faster") for n in range(10)])[what][2] == "**no**"
+
+
+def test_the_queue_the_stall_and_the_harness() -> None:
+    quantiles = {"p50": [1.08, 1.0, 1.1], "p95": [1.2, 1.0, 1.1], "p99": [9, 1, 1]}
+    stall = {
+        "requests": 2000,
+        "delayed": 40,
+        "delayed_simulated": 41,
+        "p99_s": 0.11,
+        "p99_simulated_s": 0.105,
+    }
+    rows = rows_of(
+        [
+            {
+                "part": "queue",
+                "key": "70 %",
+                "quantiles": quantiles,
+                "busy": 0.71,
+                "requests": 900,
+                "void": False,
+            },
+            {"part": "stall", "key": "200 ms", "p99_of_calls_s": 0.001, **stall},
+            {"part": "overhead", "key": "no-op", "period_s": 1.6e-7, "said_s": 1.5e-7, "p50_s": 6e-8},
+        ]
+    )
+    assert [rows[f"open loop at 70 % of capacity, p{q}"][2] for q in (50, 95, 99)] == ["yes", "**no**", ""]
+    busy = ["busy for 71 % of the time, 900 requests", "60 to 80 %", "yes"]
+    assert rows["open loop at 70 % of capacity"] == busy
+    assert rows["one stall of 200 ms, 100 requests a second"][2] == "yes"
+    assert rows["the harness, on a target that does nothing"] == [
+        "0.160 µs a call, of which 0.060 µs are in the latency; it says 0.150 µs", "under 0.3 µs", "yes",
+    ]  # fmt: skip
+
+
+def test_trials_that_were_done_are_not_done_again(tmp_path: Path) -> None:
+    from benchmarks.trials import Trials
+
+    file = tmp_path / "results" / "t.jsonl"
+    done: list[int] = []
+
+    def measure() -> dict[str, Any]:
+        done.append(1)
+        return {"value": len(done)}
+
+    first = Trials(file)
+    assert (
+        first.once("a", "1", measure)
+        == first.once("a", "1", measure)
+        == {"part": "a", "key": "1", "value": 1}
+    )
+    first.once("a", "2", measure)
+    again = Trials(file)
+    assert again.once("a", "2", measure)["value"] == 2 and len(done) == 2
+    assert [t["value"] for t in again.of("a")] == [1, 2] and again.of("b") == []
+    again.forget()
+    assert not file.exists() and Trials(None).once("a", "1", measure)["value"] == 3
+
+
+def test_one_part_is_measured_and_the_others_stay_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks import honesty
+
+    old = [{"part": "queue", "key": "70 %", "old": 1}, {"part": "stall", "key": "200 ms", "old": 1}]
+    (tmp_path / "honesty.json").write_text(json.dumps({"data": {"trials": old}}))
+    monkeypatch.setattr(honesty, "KEPT", tmp_path / "honesty.trials.jsonl")
+    monkeypatch.setattr(honesty, "RESULT", tmp_path / "honesty.json")
+    monkeypatch.setitem(honesty.PARTS, "queue", lambda trials, size: trials.once("queue", "70 %", dict))
+    assert honesty.main(False, ["queue"]) == {"trials": [old[1], {"part": "queue", "key": "70 %"}]}
+    assert not (tmp_path / "honesty.trials.jsonl").exists()
+    with pytest.raises(SystemExit, match="no part none"):
+        honesty.main(True, ["none"])
+
+
+def test_a_neighbour_keeps_a_core_busy_and_is_gone_afterwards() -> None:
+    import subprocess
+    import time
+
+    from benchmarks import neighbour
+
+    started: list[Any] = []
+
+    class Seen(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            started.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbour.subprocess, "Popen", Seen)
+        with neighbour.busy_neighbour():
+            time.sleep(0.3)
+            assert started[0].poll() is None
+    assert started[0].returncode is not None
+
+
+def test_a_stall_comes_once_at_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks import targets
+
+    slept: list[float] = []
+    monkeypatch.setattr(targets.time, "sleep", slept.append)
+    call = targets.stalling()
+    for _ in range(500):
+        call({})
+    assert slept.count(0.2) == 1 and slept[targets.STALLED - 1] == 0.2
 
 
 def test_a_quick_run_writes_nothing(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hotlap.bench import Measurement, ProcessResult, Target, Workload
-from hotlap.bench.measurement import pack
+from hotlap.bench.result import pack
 
 TARGET = Target(label="default", kind="default", model="/models/m.onnx")
 

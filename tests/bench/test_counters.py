@@ -107,3 +107,20 @@ def test_peak_memory_and_switches_are_known_here() -> None:
 def test_the_counters_of_this_machine_can_be_read() -> None:
     times = counters.cpu_times()
     assert times is not None and 0 < times.busy < times.total
+
+
+@only_linux
+def test_settled_memory_is_what_is_resident_now() -> None:
+    now, peak = counters.resident_memory(), counters.peak_memory()
+    assert now is not None and peak is not None and 2**20 < now <= peak
+
+
+@only_linux
+def test_the_frequency_is_the_mean_of_our_cpus_or_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 2})
+    assert counters.frequency(tmp_path) is None
+    for cpu, khz in ((0, 3_000_000), (1, 800_000), (2, 2_000_000)):
+        put(tmp_path, f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq", f"{khz}\n")
+    assert counters.frequency(tmp_path) == 2500.0

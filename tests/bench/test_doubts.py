@@ -3,8 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hotlap.bench.doubts import comparison_doubts, disturbed_share, is_disturbed, measurement_doubts
-from hotlap.bench.measurement import ProcessResult
+from hotlap.bench.doubts import (
+    comparison_doubts,
+    disturbed_share,
+    is_disturbed,
+    measurement_doubts,
+    overload_doubt,
+    void_doubt,
+)
+from hotlap.bench.result import ProcessResult, pack
 from hotlap.bench.stats import Ratio
 from hotlap.bench.workload import Workload
 from tests.bench.results import measurement, process
@@ -91,3 +98,47 @@ def test_sides_that_were_not_measured_alike() -> None:
     b = measurement([0.01] * 12, machine={"cpu": "other"}, workload=Workload(seconds=2))
     told = " | ".join(comparison_doubts(a, b, Ratio(1, 0.999, 1.001)))
     assert "different machines: cpu differ" in told and "different workloads" in told
+
+
+def test_steal_is_told_apart_from_other_work() -> None:
+    told = doubts_of([*CALM, process(steal=0.03)])
+    assert "the hypervisor gave CPU time to other machines (steal, up to 3 % in a process)" in told
+    assert "steal" not in doubts_of([*CALM, process(steal=0.005)])
+
+
+def test_context_switches_that_most_processes_had() -> None:
+    busy = [process(order=n, switches=100, wall_s=0.5) for n in range(12)]
+    assert "had to wait for a CPU 200 times a second (involuntary context switches)" in doubts_of(busy)
+    assert doubts_of([*CALM, process(switches=100, wall_s=0.5)]) == ""
+
+
+def test_a_frequency_that_changed_and_one_that_nobody_knows() -> None:
+    changed = [process(order=n, mhz=3000 - 30 * n) for n in range(12)]
+    assert "frequency changed between processes: 2,670 to 3,000 MHz" in doubts_of(changed)
+    assert doubts_of([process(order=n, mhz=3000 - n) for n in range(12)]) == ""
+    assert doubts_of([process(order=n, mhz=None) for n in range(12)]) == ""
+
+
+def test_a_harness_that_is_late_for_an_open_loop() -> None:
+    late = [process(0.001, order=n, late_s=0.0002) for n in range(12)]
+    assert "calls began 200 µs late although a caller was free, which is 20 % of p50" in doubts_of(late)
+    assert doubts_of([process(0.01, order=n, late_s=0.0002) for n in range(12)]) == ""
+
+
+def test_an_open_loop_that_does_not_keep_up() -> None:
+    def at(wall_s: float) -> str:
+        busy = tuple(
+            process(0.01, services=pack(np.full(50, 10_000_000, np.int64)), wall_s=wall_s) for _ in range(12)
+        )
+        opened = Workload(arrivals="poisson", rate=1000)
+        return overload_doubt(measurement([0.01], processes=busy, workload=opened))
+
+    assert at(0.505).startswith("it does not keep up: its callers were busy for 99 % of the time")
+    assert at(0.7) == ""
+    assert overload_doubt(measurement([0.01] * 12)) == ""
+
+
+def test_a_run_is_void_when_more_than_half_of_it_was_disturbed() -> None:
+    loud = [process(foreign=0.2) for _ in range(7)]
+    assert void_doubt([*loud, *CALM[:5]]).startswith("void: other work disturbed 58 % of the processes")
+    assert void_doubt([*loud, *CALM[:7]]) == ""

@@ -179,6 +179,21 @@ def test_what_idle_threads_burn_by_spinning_shows_in_the_cpu_time_of_a_request(t
     pytest.fail(f"CPU time of a request: {on.cpu_per_call} spinning, {off.cpu_per_call} not")
 
 
+def test_what_is_measured_is_not_recorded(
+    model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOTLAP_RECORD", str(tmp_path / "rec"))
+    plan = Plan(model=ModelRef(path=model.name, digest=file_digest(model)))
+    run_once(Target.planned(plan, folder=model.parent), QUICK)
+    assert not (tmp_path / "rec").exists()
+
+
+def test_the_start_of_a_process_is_timed(model: Path) -> None:
+    result = run_once(Target.default(model), QUICK)
+    assert result.start_s is not None and result.import_s is not None
+    assert 0 <= result.start_s < 20 and 0 < result.import_s < 20
+
+
 def test_a_path_that_is_not_utf8_is_told() -> None:
     with pytest.raises(UsageError, match="a path is not UTF-8"):
         run_once(Target.default("m\udcff.onnx"), Workload())

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotlap.bench import ProcessResult, Target, Workload, compare, measure, rounds
+from hotlap.bench import ProcessResult, Target, Workload, compare, compare_each, load_feeds, measure, rounds
 from hotlap.bench.rounds import balanced
+from hotlap.bench.slowest import InputTime
 from hotlap.errors import InputError, TargetFailed, UsageError
 from tests import tiny
 from tests.bench.results import process
@@ -127,3 +128,51 @@ def test_given_feeds_are_what_is_measured(tmp_path: Path) -> None:
     with pytest.raises(TargetFailed) as caught:
         measure(Target.default(model), QUICK, [{"x": bad}])
     assert isinstance(caught.value.__cause__, InputError)
+
+
+def test_several_targets_run_in_one_run_and_pairs_of_them_are_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    c = Target(label="c", kind="default", model="/c.onnx")
+    ran = script(monkeypatch, a=[process(0.02)] * 6, b=[process(0.01)] * 6, c=[process(0.03)] * 6)
+    faster, slower = compare_each([A, B, c], [(0, 1), (0, 2)], Workload(processes=6), FEEDS)
+    assert "".join(ran.ran) == "abccbaabccbaabccba"
+    assert (faster.verdict, slower.verdict) == ("faster", "slower")
+    assert faster.a is slower.a and faster.looks == slower.looks == 2
+    with pytest.raises(UsageError, match="nothing to compare"):
+        compare_each([A], [], Workload(), FEEDS)
+
+
+def test_a_measurement_that_was_disturbed_is_void_and_says_so_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, a=[process(foreign=0.5)] * 40)
+    found = measure(A, Workload(processes=8), FEEDS)
+    assert found.void and found.doubts[0].startswith("void: other work disturbed 100 %")
+
+
+def test_the_slowest_inputs_are_described_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    times = tuple(InputTime(index=n, calls=4, median_s=n / 1000, worst_s=n / 100) for n in (2, 1, 0))
+    script(monkeypatch, a=[process(slowest=times)] * 3)
+    feeds = [{"x": np.full((1, 4), n, np.float32)} for n in range(3)]
+    feeds[2]["x"][0, 0] = 1e-39
+    found = measure(A, Workload(processes=3), feeds, keep_inputs=tmp_path / "slow")
+    assert [(s.index, s.calls, s.worst_s) for s in found.slowest] == [
+        (2, 12, 0.02),
+        (1, 12, 0.01),
+        (0, 12, 0.0),
+    ]
+    assert found.slowest[0].tensors["x"].denormals == 1
+    assert {p.name for p in (tmp_path / "slow").iterdir()} == {"000000.npz", "000001.npz", "000002.npz"}
+    assert load_feeds(tmp_path / "slow" / "000002.npz")[0]["x"][0, 1] == 2
+
+
+def test_made_ids_lie_inside_the_table_and_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
+    from hotlap.runtime import file_digest
+
+    model = tiny.save(tiny.gather_mask(rows=3), tmp_path / "m.onnx")
+    found = measure(Target.default(model), Workload(iterations=3, warmup=0, processes=1))
+    assert found.digest == file_digest(model) and found.calls == 3
+
+
+def test_a_model_without_inputs_is_measured_too(tmp_path: Path) -> None:
+    model = tiny.save(tiny.no_input(), tmp_path / "m.onnx")
+    assert measure(Target.default(model), Workload(iterations=3, warmup=0, processes=1)).calls == 3

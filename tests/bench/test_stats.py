@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotlap.bench.stats import FEW, MARGIN, bootstrap_ratio, call
+from hotlap.bench.stats import FEW, MARGIN, bootstrap_ratio, call, same_within
 
 PROCESSES = 12
 SPREAD = 0.02  # what the p50 of equal processes differs by on a machine with some other work
@@ -116,7 +116,39 @@ def test_a_verdict_needs_the_whole_interval_beyond_the_margin(low: float, high: 
 
 
 @pytest.mark.parametrize(
+    ("low", "high", "same"),
+    [(0.985, 1.01, True), (0.981, 1.019, True), (0.98, 1.0, False), (1.0, 1.021, False), (0.5, 2, False)],
+)
+def test_sides_are_the_same_when_the_whole_interval_lies_within_the_margin(
+    low: float, high: float, same: bool
+) -> None:
+    assert same_within(low, high, 0.02) is same
+
+
+def test_sides_that_differ_by_the_margin_are_hardly_ever_called_the_same() -> None:
+    """Each of the two tests errs in 2.5 % at most, and the bootstrap of medians is a little off."""
+    rng = np.random.default_rng(7)
+    same = 0
+    for _ in range(400):
+        a, b = rng.normal(0, 0.01, PROCESSES), rng.normal(np.log(1.02), 0.01, PROCESSES)
+        ratio = bootstrap_ratio(a, b, resamples=QUICK)
+        same += same_within(ratio.low, ratio.high, 0.02)
+    assert same <= 400 * 0.05
+
+
+def test_a_higher_level_is_a_wider_interval() -> None:
+    a, b = np.linspace(0, 0.1, 12), np.linspace(0.02, 0.1, 12)
+    wide, narrow = bootstrap_ratio(a, b, level=0.999), bootstrap_ratio(a, b, level=0.5)
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+@pytest.mark.parametrize(
     ("processes", "verdict"), [((1, 1), "no difference"), ((3, 3), "no difference"), ((4, 4), "slower")]
 )
 def test_too_few_processes_tell_nothing_apart(processes: tuple[int, int], verdict: str) -> None:
     assert call(0.59, 0.59, processes) == verdict
+
+
+def test_the_more_looks_the_more_processes_it_takes() -> None:
+    assert call(0.59, 0.59, (4, 4), looks=2) == "no difference"
+    assert call(0.59, 0.59, (5, 5), looks=2) == "slower"

@@ -148,3 +148,109 @@ def test_what_the_process_raised_decides_the_exit_code(
     measured(monkeypatch, failed)
     found, _, err = run(capsys, model)
     assert found == code and "no GPU here" in err and "Traceback" not in err
+
+
+def test_every_kind_of_traffic_has_its_options(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[Any] = []
+
+    def give(target: Any, workload: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.append(workload)
+        return measurement(EVEN)
+
+    monkeypatch.setattr(bench, "measure", give)
+    (tmp_path / "t.txt").write_text("5\n5.5\n")
+    run(capsys, model, "--rate", "50", "--concurrency", "2", "--iterations", "9", "--warmup", "1s")
+    run(capsys, model, "--rate", "50", "--arrivals", "constant", "--duration", "300ms")
+    run(capsys, model, "--trace", tmp_path / "t.txt", "--seed", "4", "--timeout", "2m")
+    run(capsys, model, "--gap", "20ms", "--shapes", "x=1x{8:0.5,16:0.5}", "--shapes", "batch={1,2}")
+    poisson, constant, trace, gap = asked
+    assert (poisson.arrivals, poisson.rate, poisson.concurrency, poisson.iterations) == ("poisson", 50, 2, 9)
+    assert poisson.warmup == 1.0 and (constant.arrivals, constant.seconds) == ("constant", 0.3)
+    assert (trace.arrivals, trace.trace, trace.seed, trace.timeout) == ("trace", (0.0, 0.5), 4, 120.0)
+    assert gap.gap == 0.02 and len(gap.shapes) == 2 and len(gap.shapes[0].choices) == 2
+
+
+def test_a_callable_is_looked_for_in_the_current_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_own_net.py").write_text("def predict(feed):\n    return feed['x'] * 2\n")
+    code, out, _ = run(
+        capsys, "my_own_net:predict", "--shapes", "x=1x8", "--iterations", "30", "--processes", "2"
+    )
+    assert code == 0 and "the callable my_own_net:predict" in out and "60 / 2" in out
+
+
+def test_several_baselines_or_several_models_are_one_run(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[Any] = []
+
+    def give(targets: Any, pairs: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.append(([t.label for t in targets], list(pairs)))
+        slow = measurement([p * 2 for p in EVEN])
+        return tuple(compare_measurements(measurement(EVEN), slow, looks=2) for _ in pairs)
+
+    monkeypatch.setattr(bench, "compare_each", give)
+    other = tmp_path / "other.onnx"
+    other.write_bytes(model.read_bytes())
+    assert run(capsys, model, "--against", other, "--against", model)[0] == 1
+    code, out, _ = run(capsys, model, other, "--against", other, "--json")
+    assert code == 1 and len(json.loads(out)["comparisons"]) == 2
+    assert asked[0] == ([str(other), str(model), str(model)], [(0, 2), (1, 2)])
+    assert asked[1] == ([str(other), str(model), str(other)], [(0, 1), (0, 2)])
+
+
+def test_each_run_is_added_to_a_history(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from hotlap.bench import read_history
+
+    measured(monkeypatch, measurement(EVEN))
+    for _ in range(2):
+        _, out, _ = run(capsys, model, "--history", tmp_path / "h.jsonl")
+    assert len(read_history(tmp_path / "h.jsonl")) == 2 and "h.jsonl" in out
+
+
+def test_a_void_run_is_void_in_json_too(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(monkeypatch, measurement(EVEN, void=True))
+    assert json.loads(run(capsys, model, "--json")[1])["void"] is True
+
+
+def test_shapes_are_drawn_and_the_slowest_inputs_kept(
+    model: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    kept = tmp_path / "slow"
+    mix = "batch={1:0.5,512:0.5}"
+    code, out, _ = run(
+        capsys, model, "--shapes", mix, "--seconds", "0.1", "--processes", "2", "--keep-inputs", kept
+    )
+    assert code == 0 and "slowest first call of a shape" in out and "feeds of the given shapes" in out
+    assert len(list(kept.glob("*.npz"))) == 10
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["MODEL", "--arrivals", "poisson"], "--rate"),
+        (["MODEL", "--rate", "5", "--trace", "t.txt"], "otherwise"),
+        (["MODEL", "--trace", "none.txt"], "none.txt: No such file"),
+        (["MODEL", "--rate", "5", "--gap", "1s"], "a gap is a pause of a closed loop"),
+        (["MODEL", "--shapes", "x=1xmany"], "is no shape"),
+        (["MODEL", "--data", "d", "--shapes", "x=1x3"], "--data has shapes of its own"),
+        (["MODEL", "MODEL"], "one --against"),
+        (["MODEL", "MODEL", "--against", "MODEL", "--against", "MODEL"], "one MODEL against several"),
+        (["MODEL", "MODEL", "--against", "MODEL", "--save", "x"], "--save and --keep-inputs are for one"),
+        (["no_such_module:f", "--shapes", "x=1x3"], "no module no_such_module"),
+    ],
+)
+def test_options_that_do_not_go_together_are_one_line_and_exit_code_2(
+    model: Path, capsys: pytest.CaptureFixture[str], args: list[str], told: str
+) -> None:
+    code, out, err = run(capsys, *(str(model) if a == "MODEL" else a for a in args))
+    assert code == 2 and out == ""
+    assert told in err and err.count("\n") == 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotlap.cli.types import AXES, DURATION, FUNCTION, SHARE
+from hotlap.cli.types import AXES, DURATION, FUNCTION, PERCENT, SHARE
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,24 @@ def test_what_is_no_axis_is_said(text: str) -> None:
         AXES.convert(text, None, None)
 
 
-@pytest.mark.parametrize(("text", "share"), [("0.5%", 0.005), ("0.005", 0.005), ("0", 0), ("2 %", 0.02)])
+@pytest.mark.parametrize(
+    ("text", "share"), [("5%", 0.05), ("0.05", 0.05), (" 2.5 % ", 0.025), ("150%", 1.5), ("0", 0)]
+)
+def test_shares_of_a_whole(text: str, share: float) -> None:
+    assert PERCENT.convert(text, None, None) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("much", "no share"), ("-5%", "no share"), ("5", "say 5% if you mean")]
+)
+def test_what_is_no_share_of_a_whole_is_said(text: str, told: str) -> None:
+    with pytest.raises(click.BadParameter, match=told):
+        PERCENT.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("0.5%", 0.005), ("0.005", 0.005), ("0", 0), ("2 %", 0.02), ("5", 5)]
+)
 def test_shares(text: str, share: float) -> None:
     assert SHARE.convert(text, None, None) == pytest.approx(share)
 

@@ -9,47 +9,76 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hotlap.bench.arrivals import load_trace
     from hotlap.bench.comparison import Comparison, compare_measurements
     from hotlap.bench.data import load_feeds, save_feeds
-    from hotlap.bench.measurement import Measurement, ProcessResult
+    from hotlap.bench.history import HistoryEntry, append_history, read_history
+    from hotlap.bench.measurement import Measurement
     from hotlap.bench.process import make_feeds, run_once, temporary_folder
-    from hotlap.bench.rounds import compare, feeds_on_disk, measure, measurement_of
+    from hotlap.bench.quantiles import Quantile
+    from hotlap.bench.result import ProcessResult
+    from hotlap.bench.rounds import compare, compare_each, feeds_on_disk, measure, measurement_of
+    from hotlap.bench.shapes import ShapeMix, load_mix, parse_mix
     from hotlap.bench.stats import bootstrap_ratio
-    from hotlap.bench.workload import Target, Workload
+    from hotlap.bench.target import Target
+    from hotlap.bench.workload import Workload
+    from hotlap.runtime.recording import Recorder, record
 
 _HOME = {
-    "Comparison": "comparison",
-    "Measurement": "measurement",
-    "ProcessResult": "measurement",
-    "Target": "workload",
-    "Workload": "workload",
-    "bootstrap_ratio": "stats",
-    "compare": "rounds",
-    "compare_measurements": "comparison",
-    "load_feeds": "data",
-    "feeds_on_disk": "rounds",
-    "make_feeds": "process",
-    "measure": "rounds",
-    "measurement_of": "rounds",
-    "run_once": "process",
-    "save_feeds": "data",
-    "temporary_folder": "process",
+    "Comparison": "bench.comparison",
+    "HistoryEntry": "bench.history",
+    "Measurement": "bench.measurement",
+    "ProcessResult": "bench.result",
+    "Quantile": "bench.quantiles",
+    "ShapeMix": "bench.shapes",
+    "Target": "bench.target",
+    "Workload": "bench.workload",
+    "append_history": "bench.history",
+    "bootstrap_ratio": "bench.stats",
+    "compare": "bench.rounds",
+    "compare_each": "bench.rounds",
+    "compare_measurements": "bench.comparison",
+    "feeds_on_disk": "bench.rounds",
+    "load_feeds": "bench.data",
+    "load_mix": "bench.shapes",
+    "load_trace": "bench.arrivals",
+    "make_feeds": "bench.process",
+    "measure": "bench.rounds",
+    "measurement_of": "bench.rounds",
+    "parse_mix": "bench.shapes",
+    "read_history": "bench.history",
+    "run_once": "bench.process",
+    "save_feeds": "bench.data",
+    "temporary_folder": "bench.process",
+    "Recorder": "runtime.recording",
+    "record": "runtime.recording",
 }
 
 __all__ = [
     "Comparison",
+    "HistoryEntry",
     "Measurement",
     "ProcessResult",
+    "Quantile",
+    "Recorder",
+    "ShapeMix",
     "Target",
     "Workload",
+    "append_history",
     "bootstrap_ratio",
     "compare",
+    "compare_each",
     "compare_measurements",
     "feeds_on_disk",
     "load_feeds",
+    "load_mix",
+    "load_trace",
     "make_feeds",
     "measure",
     "measurement_of",
+    "parse_mix",
+    "read_history",
+    "record",
     "run_once",
     "save_feeds",
     "temporary_folder",
@@ -59,7 +88,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hotlap.bench' has no attribute {name!r}")
-    value = getattr(import_module(f"hotlap.bench.{_HOME[name]}"), name)
+    value = getattr(import_module(f"hotlap.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 

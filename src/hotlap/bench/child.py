@@ -1,4 +1,4 @@
-"""The measuring process: ``python -m hotlap.bench.child REQUEST``.
+"""The measuring process: ``python -m hotlap.bench.start REQUEST`` calls `main`.
 
 It reads a request (JSON), measures one target once, writes an `Outcome` (msgpack) beside it, and ends. It
 imports no more than a process that serves the model would.
@@ -11,59 +11,85 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, time
 from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from hotlap.bench import counters
+from hotlap.bench.calling import open_callable
+from hotlap.bench.cold import calls_until_steady
 from hotlap.bench.data import Feed, load_feeds, save_feeds
 from hotlap.bench.exchange import Outcome, Request, hand_back
-from hotlap.bench.loop import Call, closed_loop, quiet_collector, warm_up, with_handicap
-from hotlap.bench.measurement import ProcessResult, pack
-from hotlap.bench.workload import Target
+from hotlap.bench.loop import Call, Warmth, quiet_collector, shape_of, warm_up, with_handicap
+from hotlap.bench.making import made_feeds
+from hotlap.bench.meter import Meter
+from hotlap.bench.result import MOST_SHAPES, ProcessResult, pack
+from hotlap.bench.slowest import InputTime, input_times
+from hotlap.bench.target import Target
+from hotlap.bench.traffic import Traffic, fine_sleep, overhead, run_traffic
 from hotlap.errors import HotlapError
 from hotlap.plan import Plan
 from hotlap.runtime import default_session, ort
 from hotlap.runtime import open as open_plan
-from hotlap.runtime.feeds import find_feed
 
-__all__ = ["end_with_parent", "measure_once", "open_target"]
+__all__ = ["end_with_parent", "main", "make_feeds", "measure_once", "open_target"]
+
+MOST_RANKED = 1_000_000
+"""Of this many calls, the last ones, the slowest inputs are looked for."""
 
 
-def measure_once(request: Request) -> ProcessResult:
-    """Open, first call, warm-up, loop; all in this process.
+def measure_once(request: Request, began: float = 0.0) -> ProcessResult:
+    """Open, first call, warm-up, loop; all in this process, which ran its first line at `began` (0: unknown).
 
     Raises:
         HotlapError: whatever opening or running the target raises.
     """
     target, workload = request.target, request.workload
     ort.load()  # its import is neither the loading of the model nor a thread of it
+    imported = time()
     threads = counters.thread_count()
     start = perf_counter()
     runner = open_target(target)
     load_s = perf_counter() - start
-    feeds = load_feeds(request.feeds, rows=request.rows) if runner.inputs else [{}]
+    no_input = runner.inputs is not None and not runner.inputs
+    feeds = [{}] if no_input else load_feeds(request.feeds, rows=request.rows)
+    call = with_handicap(_call(target, runner), target.handicap)
     start = perf_counter()
     runner.run(feeds[0])
     first_call_s = perf_counter() - start
-    feeds = _shuffled(feeds, workload.seed, request.turn)
-    call = with_handicap(_call(target, runner), target.handicap)
-    shortest = warm_up(call, feeds, workload.warmup)
+    order = _order(len(feeds), workload.seed, request.turn)
+    # The first call of all is not the warm-up's: its shape has been met.
+    first_shape = shape_of(feeds[0])
+    feeds = [feeds[n] for n in order]
+    warmth = warm_up(call, feeds, workload.warmup)
     with quiet_collector():
-        result = _timed(request, call, feeds, shortest)
+        result = _timed(request, call, feeds, order, warmth.shortest_ns)
     return msgspec.structs.replace(
         result,
+        start_s=max(0.0, began - request.started) if began and request.started else None,
+        import_s=imported - began if began else None,
         load_s=load_s,
         first_call_s=first_call_s,
+        first_by_shape=_first_by_shape(warmth, first_shape, first_call_s),
+        steady_after=calls_until_steady([(first_shape, int(first_call_s * 1e9)), *warmth.latencies_ns]),
         threads=1 + counters.thread_count() - threads,
+        overhead_s=overhead(workload),
     )
 
 
-def _shuffled(feeds: list[Feed], seed: int, turn: int) -> list[Feed]:
+def _first_by_shape(warmth: Warmth, first_shape: str, first_call_s: float) -> dict[str, float]:
+    """Every new shape's first call, the slowest of them where they are many."""
+    found = {shape: took / 1e9 for shape, took in warmth.first_ns.items()}
+    found[first_shape] = first_call_s
+    return dict(sorted(found.items(), key=lambda one: -one[1])[:MOST_SHAPES])
+
+
+def _order(count: int, seed: int, turn: int) -> npt.NDArray[np.int64]:
     """An order for each turn, the same for both sides; a faster side only gets further in it."""
-    return [feeds[n] for n in np.random.default_rng((seed, turn)).permutation(len(feeds))]
+    return np.random.default_rng((seed, turn)).permutation(count)
 
 
 def open_target(target: Target) -> Any:
@@ -74,6 +100,8 @@ def open_target(target: Target) -> Any:
     """
     if target.kind == "default":
         return default_session(target.model)
+    if target.kind == "callable":
+        return open_callable(target.function or "", target.folder or ".")
     plan = Plan.loads(target.plan or "", where=target.label)
     # Not warmed: the first call of all is a number of its own, and the loop warms up by itself.
     return open_plan(plan, folder=target.plan_dir, warm=False)
@@ -84,43 +112,50 @@ def _call(target: Target, runner: Any) -> Call:
     return partial(runner.session.run, None) if target.kind == "default" else runner.run
 
 
-def make_feed(request: Request) -> None:
-    """Find one feed that runs and write it where the request says.
+def make_feeds(request: Request) -> None:
+    """Make feeds that run and write them where the request says.
 
     Raises:
         HotlapError: whatever opening the target raises, or no guess at a feed ran.
     """
     runner = open_target(request.target)
-    feed = find_feed(runner.run, runner.inputs, limits=request.limits, seed=request.workload.seed)
-    save_feeds(Path(request.feeds), [feed])
+    save_feeds(Path(request.feeds), made_feeds(runner, request.workload, request.limits))
 
 
-def _timed(request: Request, call: Call, feeds: list[Feed], shortest: int) -> ProcessResult:
-    throttled, switches, times = counters.throttled(), counters.switches(), counters.cpu_times()
-    cpu, wall = process_time(), perf_counter()
-    latencies = closed_loop(call, feeds, request.workload.seconds, shortest)
-    wall_s, cpu_s = perf_counter() - wall, process_time() - cpu
-    others = counters.shares(times, counters.cpu_times(), cpu_s)
+def _timed(
+    request: Request, call: Call, feeds: list[Feed], order: npt.NDArray[np.int64], shortest: int
+) -> ProcessResult:
+    fine_sleep()
+    meter = Meter()
+    traffic = run_traffic(call, feeds, request.workload, request.turn, shortest, meter)
+    latencies = traffic.latencies
     p50, p95 = (float(q) / 1e9 for q in np.percentile(latencies, (50, 95)))
     return ProcessResult(
         label=request.target.label,
         samples=pack(latencies),
+        services=None if traffic.services is None else pack(traffic.services),
         calls=len(latencies),
         feeds=len(feeds),
         p50=p50,
         p95=p95,
-        wall_s=wall_s,
-        cpu_s=cpu_s,
-        foreign=others.foreign if others else None,
-        steal=others.steal if others else None,
-        switches=_since(switches, counters.switches()),
-        throttled=_since(throttled, counters.throttled()),
+        wall_s=meter.wall_s,
+        cpu_s=meter.cpu_s,
+        foreign=meter.foreign,
+        steal=meter.steal,
+        switches=meter.switches,
+        throttled=meter.throttled,
         rss_peak=counters.peak_memory(),
+        rss_settled=counters.resident_memory(),
+        mhz=counters.frequency(),
+        late_s=float(np.median(traffic.late)) / 1e9 if traffic.late.size else None,
+        slowest=_slowest(traffic, order),
     )
 
 
-def _since(before: int | None, after: int | None) -> int | None:
-    return None if before is None or after is None else after - before
+def _slowest(traffic: Traffic, order: npt.NDArray[np.int64]) -> tuple[InputTime, ...]:
+    """By what the calls themselves took: how long a request waited is no fault of its input."""
+    took = traffic.latencies if traffic.services is None else traffic.services
+    return input_times(took[-MOST_RANKED:], order[traffic.feeds[-MOST_RANKED:]])
 
 
 def end_with_parent() -> None:
@@ -133,11 +168,16 @@ def end_with_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def main() -> None:
+def main(began: float) -> None:
+    """Do what the request in the arguments says; the process began at `began`, on `time.time`'s scale."""
     request = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Request)
     end_with_parent()
     try:
-        outcome = Outcome(done=True, result=(make_feed if request.make else measure_once)(request))
+        if request.make:
+            make_feeds(request)
+            outcome = Outcome(done=True)
+        else:
+            outcome = Outcome(done=True, result=measure_once(request, began))
     except HotlapError as error:
         outcome = Outcome(error="; ".join(str(error).splitlines()), kind=type(error).__name__)
     except Exception as error:  # noqa: BLE001  it crosses a process border: the parent raises it again
@@ -145,7 +185,3 @@ def main() -> None:
     code = hand_back(outcome, request.outcome)
     sys.stderr.flush()
     os._exit(code)  # some providers crash while they unload, after the answer is there
-
-
-if __name__ == "__main__":
-    main()

@@ -15,7 +15,9 @@ __all__ = [
     "CpuTimes",
     "Shares",
     "cpu_times",
+    "frequency",
     "peak_memory",
+    "resident_memory",
     "shares",
     "switches",
     "thread_count",
@@ -103,6 +105,28 @@ def peak_memory() -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def resident_memory() -> int | None:
+    """What is resident of this process now, bytes."""
+    status = _status_field("VmRSS")
+    return None if status is None else status * 1024
+
+
+def frequency(root: Path = Path("/")) -> float | None:
+    """MHz now, mean over the CPUs that this process may use; None where it is not told, as in most VMs.
+
+    Source: the kernel's cpufreq documentation, scaling_cur_freq, in kHz.
+    """
+    ours = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    found = []
+    for cpu in ours:
+        try:
+            text = (root / f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq").read_text("ascii")
+            found.append(int(text) / 1000)
+        except (OSError, ValueError):
+            continue
+    return sum(found) / len(found) if found else None
 
 
 def thread_count() -> int:

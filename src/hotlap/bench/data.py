@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from hotlap.bench.npz import read_npz
 from hotlap.errors import InputError, UsageError
 from hotlap.plan.files import storage_error
+from hotlap.runtime.npz import write_npz
 
 __all__ = ["load_feeds", "save_feeds"]
 
@@ -36,28 +35,21 @@ def load_feeds(path: str | Path, rows: bool = False) -> list[Feed]:
     return [row for feed in feeds for row in _split(feed, path)] if rows else feeds
 
 
-def save_feeds(folder: Path, feeds: list[Feed]) -> Path:
+def save_feeds(folder: Path, feeds: list[Feed], first: int = 0) -> Path:
     """Write feeds as a folder that `load_feeds` reads back in the same order. Returns the folder.
+
+    The files are named by number, from `first`.
 
     Raises:
         StorageError: no room for them.
     """
     try:
-        _save(folder, feeds)
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, feed in enumerate(feeds, first):
+            write_npz(folder / f"{number:06}.npz", feed)
     except OSError as error:
         raise storage_error(folder, error) from error
     return folder
-
-
-def _save(folder: Path, feeds: list[Feed]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, feed in enumerate(feeds):
-        plain = {k: v.astype(np.str_) if v.dtype == object else v for k, v in feed.items()}
-        # By the archive's own door: np.savez(file, **feed) would trip over an input named "file".
-        with zipfile.ZipFile(folder / f"{number:06}.npz", "w") as archive:
-            for name, array in plain.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
 
 
 def _files(path: Path) -> list[Path]:

@@ -6,16 +6,36 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hotlap.bench.measurement import Measurement, ProcessResult
+from hotlap.bench.measurement import Measurement
+from hotlap.bench.result import ProcessResult
 from hotlap.bench.stats import FEW, Ratio
 
-__all__ = ["DISTURBED", "VOID", "comparison_doubts", "disturbed_share", "is_disturbed", "measurement_doubts"]
+__all__ = [
+    "DISTURBED",
+    "VOID",
+    "comparison_doubts",
+    "disturbed_share",
+    "is_disturbed",
+    "measurement_doubts",
+    "overload_doubt",
+    "void_doubt",
+]
 
 FEW_CALLS = 20
 DISTURBED = 0.05
 """A process is disturbed when others took more than this share of the CPUs that it may use."""
 VOID = 0.5
 """With more than this share of disturbed processes a run says nothing."""
+STOLEN = 0.01
+"""More than this share taken by the hypervisor is worth a sentence of its own."""
+SWITCHES = 100.0
+"""Involuntary context switches a second; a process that has its CPUs to itself has far fewer."""
+FREQUENCY = 0.95
+"""The slowest process's frequency against the fastest one's."""
+LATE = 0.05
+"""Share of the median latency that the harness itself may be late by."""
+KEEPS_UP = 0.97
+"""Callers of an open loop that are busy for more than this share of the time do not keep up."""
 DRIFT = 1.05
 """Last third against first third: beyond the few per cent that equal processes differ by anyway."""
 MACHINE = ("os", "cpu", "cpus", "versions")
@@ -34,6 +54,14 @@ def disturbed_share(processes: Sequence[ProcessResult]) -> float:
     return sum(map(is_disturbed, processes)) / len(processes)
 
 
+def void_doubt(processes: Sequence[ProcessResult]) -> str:
+    """Why a run of these processes is void; empty where it is not."""
+    share = disturbed_share(processes)
+    if share <= VOID:
+        return ""
+    return f"void: other work disturbed {100 * share:.0f} % of the processes; measure again in quiet"
+
+
 def measurement_doubts(processes: Sequence[ProcessResult]) -> tuple[str, ...]:
     """The doubts about one side."""
     doubts = [
@@ -42,7 +70,11 @@ def measurement_doubts(processes: Sequence[ProcessResult]) -> tuple[str, ...]:
         _part_of_the_feeds(processes),
         _disturbed(processes),
         _unknown(processes),
+        _stolen(processes),
         _throttled(processes),
+        _switched(processes),
+        _frequency(processes),
+        _late(processes),
         _drift(processes),
         _two_modes(processes),
     ]
@@ -59,12 +91,30 @@ def comparison_doubts(a: Measurement, b: Measurement, ratio: Ratio) -> tuple[str
     differs = [key for key in MACHINE if a.machine.get(key) != b.machine.get(key)]
     if differs:
         doubts.append(f"the two sides were measured on different machines: {', '.join(differs)} differ")
+    doubts += [
+        f"{name}: {told}" for name, m in (("baseline", a), ("candidate", b)) if (told := overload_doubt(m))
+    ]
     if a.workload != b.workload:
         doubts.append("the two sides were measured under different workloads")
     if _noise_hides(ratio):
         span = f"{ratio.value:.3f} within {ratio.low:.3f} to {ratio.high:.3f}"
         doubts.append(f"the noise is larger than the difference: {span}")
     return tuple(doubts)
+
+
+def overload_doubt(measurement: Measurement) -> str:
+    """Whether the target does not keep up with an open loop; empty where it does."""
+    workload = measurement.workload
+    if not workload.open:
+        return ""
+    busy = [p.services_ns.sum() / 1e9 / (workload.concurrency * p.wall_s) for p in measurement.processes]
+    middle = float(np.median(busy))
+    if middle <= KEEPS_UP:
+        return ""
+    return (
+        f"it does not keep up: its callers were busy for {100 * middle:.0f} % of the time, "
+        "so latency grows with the seconds measured"
+    )
 
 
 def _few_processes(processes: Sequence[ProcessResult]) -> str:
@@ -107,6 +157,38 @@ def _unknown(processes: Sequence[ProcessResult]) -> str:
     return (
         "what other work took of the CPUs is unknown: this system does not say, "
         "or the processes were too short"
+    )
+
+
+def _stolen(processes: Sequence[ProcessResult]) -> str:
+    worst = max(p.steal or 0.0 for p in processes)
+    if worst <= STOLEN:
+        return ""
+    return f"the hypervisor gave CPU time to other machines (steal, up to {100 * worst:.0f} % in a process)"
+
+
+def _switched(processes: Sequence[ProcessResult]) -> str:
+    middle = float(np.median([(p.switches or 0) / p.wall_s for p in processes]))
+    if middle <= SWITCHES:
+        return ""
+    return f"the processes had to wait for a CPU {middle:,.0f} times a second (involuntary context switches)"
+
+
+def _frequency(processes: Sequence[ProcessResult]) -> str:
+    known = [p.mhz for p in processes if p.mhz]
+    if not known or min(known) >= FREQUENCY * max(known):
+        return ""
+    return f"the CPUs' frequency changed between processes: {min(known):,.0f} to {max(known):,.0f} MHz"
+
+
+def _late(processes: Sequence[ProcessResult]) -> str:
+    late = float(np.median([p.late_s or 0.0 for p in processes]))
+    p50 = float(np.median([p.p50 for p in processes]))
+    if late <= LATE * p50:
+        return ""
+    return (
+        f"calls began {late * 1e6:.0f} µs late although a caller was free, "
+        f"which is {100 * late / p50:.0f} % of p50: the timer of this system is no finer"
     )
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from hotlap.bench.measurement import ProcessResult
-from hotlap.bench.workload import Target, Workload
+from hotlap.bench.result import ProcessResult
+from hotlap.bench.target import Target
+from hotlap.bench.workload import Workload
 
 __all__ = ["NO_ROOM", "Outcome", "Request", "hand_back"]
 
@@ -23,8 +24,9 @@ class Request(msgspec.Struct, kw_only=True):
         feeds: a .npz file or a folder of them; with `make`, the folder that the made feed is written to.
         rows: each .npz holds many feeds along axis 0.
         turn: which round this is; the order of the feeds hangs on it.
-        make: measure nothing, make one feed that fits the signature and runs.
-        limits: for `make`: input name to how many ids there are.
+        make: measure nothing, make feeds that fit the signature and run.
+        limits: with `make`, input name to how many ids there are, where that is known.
+        started: `time.time` when the process was about to be started; 0: unknown.
         outcome: the file to write the answer to.
     """
 
@@ -35,6 +37,7 @@ class Request(msgspec.Struct, kw_only=True):
     turn: int = 0
     make: bool = False
     limits: dict[str, int] = {}
+    started: float = 0.0
     outcome: str
 
 

@@ -1,8 +1,7 @@
-"""What was measured: `ProcessResult` (one process) and `Measurement` (all processes of one target)."""
+"""What was measured: `Measurement`, all processes of one target."""
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,82 +9,22 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from hotlap.bench.workload import Target, Workload
-from hotlap.errors import UsageError
+from hotlap.bench.quantiles import Quantile, needed, quantile
+from hotlap.bench.result import ProcessResult
+from hotlap.bench.slowest import SlowInput
+from hotlap.bench.target import Target
+from hotlap.bench.workload import Workload
+from hotlap.errors import UsageError, VerificationFailed
 from hotlap.plan.files import write_whole
 
-__all__ = ["FORMAT", "Measurement", "ProcessResult", "pack", "read_struct"]
+__all__ = ["FORMAT", "Measurement", "kind_of", "read_struct"]
 
 # History of the saved format. A newer hotlap reads every older one.
 # 1: the first.
-FORMAT = 1
-
-
-def pack(latencies_ns: npt.NDArray[np.int64]) -> bytes:
-    """int64[n] nanoseconds as little-endian bytes, deflated (zlib). JSON shows bytes as base64."""
-    return zlib.compress(latencies_ns.astype("<i8").tobytes(), level=6)
-
-
-class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One fresh process.
-
-    Attributes:
-        label: the target's.
-        order: its place in the run, from 0, both sides counted together.
-        samples: every latency, as `pack` writes it; `latencies_ns` reads it.
-        calls: how many.
-        feeds: how many different inputs there were to be called with.
-        p50, p95: seconds.
-        load_s: opening the target, seconds; a plan is not warmed.
-        first_call_s: the first call of all, which is not among the samples; seconds.
-        wall_s: how long the loop ran, seconds.
-        cpu_s: CPU seconds that this process used meanwhile, all its threads together.
-        foreign: share (0 to 1) of the CPUs it may use that other processes took meanwhile; None: unknown.
-        steal: the same for what the hypervisor took; None: unknown.
-        switches: how often it was made to wait for a CPU (involuntary context switches); None: unknown.
-        throttled: scheduler periods in which its control group was throttled; None: unknown.
-        rss_peak: the most resident memory, bytes; None: unknown.
-        threads: how many the target works with, the calling one included.
-        retried: how often this place in the order was measured again because others disturbed it.
-    """
-
-    label: str
-    order: int = 0
-    samples: bytes
-    calls: int
-    feeds: int = 1
-    p50: float
-    p95: float
-    load_s: float = 0.0
-    first_call_s: float = 0.0
-    wall_s: float
-    cpu_s: float
-    foreign: float | None = None
-    steal: float | None = None
-    switches: int | None = None
-    throttled: int | None = None
-    rss_peak: int | None = None
-    threads: int = 1
-    retried: int = 0
-
-    @property
-    def latencies_ns(self) -> npt.NDArray[np.int64]:
-        """int64[calls], nanoseconds, in the order of the calls."""
-        return np.frombuffer(zlib.decompress(self.samples), dtype="<i8").astype(np.int64)
-
-    def percentile(self, q: float) -> float:
-        """The q-th percentile of this process's latencies, seconds."""
-        return float(np.percentile(self.latencies_ns, q)) / 1e9
-
-    @property
-    def cpu_per_call(self) -> float:
-        """CPU seconds for each request: what spinning threads burn shows here."""
-        return self.cpu_s / self.calls
-
-    @property
-    def disturbance(self) -> float | None:
-        """Share of the usable CPUs that others and the hypervisor took; None: unknown."""
-        return None if self.foreign is None else self.foreign + (self.steal or 0.0)
+# 2: open loops, many callers, mixes of shapes and callables; cold start in parts; the slowest inputs; settled
+#    memory; the digest of the model; whether a measurement is void; whether a comparison's data are enough,
+#    how many it was made among, and within what the sides are the same. Nothing of 1 changed its meaning.
+FORMAT = 2
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +40,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
         processes: in the order in which they ran.
         generated: the inputs were made to fit the signature, not given.
         doubts: one sentence each.
+        void: so many processes were disturbed that the numbers say nothing; the first doubt tells.
+        digest: of the model's file, ``"sha256:…"``; None: unknown, or the target is a callable.
+        slowest: the ten slowest inputs, where there were several.
     """
 
     format: int = FORMAT
@@ -111,6 +53,9 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     processes: tuple[ProcessResult, ...]
     generated: bool = False
     doubts: tuple[str, ...] = ()
+    void: bool = False
+    digest: str | None = None
+    slowest: tuple[SlowInput, ...] = ()
 
     def percentile(self, q: float) -> float:
         """Median across processes of each one's q-th percentile, seconds."""
@@ -136,6 +81,33 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     def p99(self) -> float:
         return self.percentile(99)
 
+    def quantile(self, q: float) -> Quantile | None:
+        """The q-th percentile with its interval, seconds; None where the samples do not support it.
+
+        See `hotlap.bench.quantiles` for the rule.
+        """
+        return quantile([p.latencies_ns / 1e9 for p in self.processes], q, self.workload.seed)
+
+    @property
+    def min(self) -> float:
+        """The shortest latency of all, seconds."""
+        return min(float(p.latencies_ns.min()) for p in self.processes) / 1e9
+
+    @property
+    def max(self) -> float:
+        """The longest latency of all, seconds."""
+        return max(float(p.latencies_ns.max()) for p in self.processes) / 1e9
+
+    @property
+    def mean(self) -> float:
+        """Median across processes of each one's mean latency, seconds."""
+        return float(np.median([p.latencies_ns.mean() for p in self.processes])) / 1e9
+
+    @property
+    def rate(self) -> float:
+        """Requests a second, median across processes."""
+        return float(np.median([p.calls / p.wall_s for p in self.processes]))
+
     @property
     def calls(self) -> int:
         """Measured calls, all processes together."""
@@ -145,6 +117,41 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     def cpu_per_call(self) -> float:
         """CPU seconds for each request, median across processes."""
         return float(np.median([p.cpu_per_call for p in self.processes]))
+
+    def check(self, **limits: float) -> Measurement:
+        """Make sure that percentiles keep to limits; for use in tests: ``m.check(p50=0.005, p99=0.020)``.
+
+        Args:
+            limits: p50, p95, p99.9 as ``p99_9``, …: seconds. A limit is broken when the percentile's whole
+                95 % interval lies above it.
+
+        Returns:
+            itself.
+
+        Raises:
+            VerificationFailed: a limit is broken, or a percentile is not supported by the samples.
+            UsageError: a name that is no percentile.
+        """
+        if self.void:  # nothing can be said, so nothing is broken
+            return self
+        broken = [told for name, limit in limits.items() if (told := self._broken(name, limit))]
+        if broken:
+            raise VerificationFailed(f"{self.target.label}: {'; '.join(broken)}")
+        return self
+
+    def _broken(self, name: str, limit: float) -> str:
+        try:
+            q = float(name.removeprefix("p").replace("_", "."))
+            assert name.startswith("p") and 0 < q < 100
+        except (ValueError, AssertionError) as error:
+            raise UsageError(f'"{name}" is no percentile: write p50, p95, p99_9') from error
+        found = self.quantile(q)
+        if found is None:
+            return f"p{q:g} needs {needed(q):,} samples, there are {self.calls:,}"
+        if found.low <= limit:
+            return ""
+        span = f"{found.low * 1e3:.3g} to {found.high * 1e3:.3g} ms"
+        return f"p{q:g} is {found.value * 1e3:.3g} ms ({span}), over {limit * 1e3:.3g} ms"
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON, whole or not at all.
@@ -190,3 +197,12 @@ def read_struct(path: str | Path, kind: type[S], what: str, newest: int = FORMAT
         return msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError as error:
         raise UsageError(f"{path}: not a saved {what}: {error}") from error
+
+
+def kind_of(path: str | Path) -> str:
+    """What a saved file holds: "measurement", "comparison", or "something else"."""
+    try:
+        table = msgspec.json.decode(Path(path).read_bytes(), type=dict[str, msgspec.Raw])
+    except (OSError, msgspec.DecodeError):
+        return "something else"
+    return "measurement" if "processes" in table else "comparison" if "ratio" in table else "something else"

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,15 +18,18 @@ import msgspec
 
 from hotlap import errors
 from hotlap.bench.exchange import NO_ROOM, Outcome, Request
-from hotlap.bench.measurement import ProcessResult
-from hotlap.bench.workload import Target, Workload
+from hotlap.bench.result import ProcessResult
+from hotlap.bench.target import Target
+from hotlap.bench.workload import Workload
 from hotlap.errors import HotlapError, StorageError, TargetFailed, UsageError
 
 __all__ = ["ask", "make_feeds", "run_once", "temporary_folder"]
 
 # -P: a file of the working folder must not stand in for a module.
 PYTHON = (sys.executable, "-P", "-m")
-CHILD = "hotlap.bench.child"
+CHILD = "hotlap.bench.start"
+RECORDING = "HOTLAP_RECORD"
+"""What is measured is no traffic: the variables that start a recording are taken away."""
 
 
 def run_once(
@@ -62,6 +66,7 @@ def run_once(
             rows=rows,
             turn=turn,
             outcome=str(folder / "outcome"),
+            started=time.time(),
         )
         outcome = ask(
             CHILD, request, folder, target.label, workload.allowance if timeout is None else timeout
@@ -73,15 +78,15 @@ def run_once(
 def make_feeds(
     target: Target, workload: Workload, folder: Path, limits: Mapping[str, int] | None = None
 ) -> Path:
-    """Make one feed that fits the target's signature and runs, in a process of its own.
+    """Make feeds that fit the target's signature and run, in a process of its own.
 
     The measuring processes then read it, so that their first call is the first.
 
     Args:
         target: whose signature.
-        workload: its seed is that of the random values.
-        folder: where to write; returned is the folder that holds the feed.
-        limits: input name to how many ids there are; None: unknown.
+        workload: its seed is that of the random values, its shapes are theirs; without shapes it is one feed.
+        folder: where to write; returned is the folder that holds the feeds.
+        limits: input name to how many ids there are, where that is known.
 
     Raises:
         TargetFailed: as for `run_once`; also where no guess at a feed ran.
@@ -150,7 +155,8 @@ def ask(module: str, request: Question, folder: Path, label: str, allowed: float
 
 
 def _wait_for_child(module: str, folder: Path, label: str, allowed: float) -> int:
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(RECORDING)}
+    environment["PYTHONHASHSEED"] = "0"
     with (folder / "stderr").open("wb") as stderr:
         child = subprocess.Popen(
             [*PYTHON, module, str(folder / "request.json")],

@@ -10,15 +10,30 @@ from pathlib import Path
 
 import msgspec
 
-from hotlap.bench.comparison import Comparison, compare_measurements
+from hotlap.bench.comparison import SAME, Comparison, compare_measurements
 from hotlap.bench.data import Feed, load_feeds, save_feeds
-from hotlap.bench.doubts import is_disturbed, measurement_doubts
-from hotlap.bench.measurement import Measurement, ProcessResult
+from hotlap.bench.doubts import is_disturbed, measurement_doubts, overload_doubt, void_doubt
+from hotlap.bench.measurement import Measurement
 from hotlap.bench.process import make_feeds, run_once, temporary_folder
-from hotlap.bench.workload import Target, Workload
+from hotlap.bench.result import ProcessResult
+from hotlap.bench.slowest import slowest_inputs
+from hotlap.bench.target import Target
+from hotlap.bench.workload import Workload
+from hotlap.errors import MissingExtra, ModelError, UsageError
 from hotlap.machine import Machine
+from hotlap.model import Model
+from hotlap.runtime import file_digest
 
-__all__ = ["Feeds", "Progress", "balanced", "compare", "feeds_on_disk", "measure", "measurement_of"]
+__all__ = [
+    "Feeds",
+    "Progress",
+    "balanced",
+    "compare",
+    "compare_each",
+    "feeds_on_disk",
+    "measure",
+    "measurement_of",
+]
 
 Feeds = str | Path | Sequence[Feed] | None
 """A .npz file, a folder of them, feeds in memory, or None: one feed is made to fit the signature."""
@@ -36,15 +51,19 @@ def measure(
     on_progress: Progress | None = None,
     *,
     rows: bool = False,
+    keep_inputs: str | Path | None = None,
 ) -> Measurement:
     """Measure one target in `Workload.processes` fresh processes. The arguments are those of `compare`.
+
+    Args:
+        keep_inputs: a folder for the ten slowest inputs, each a .npz named by its place among the feeds.
 
     Raises:
         TargetFailed: a process crashed, hung or refused; nothing is returned then.
         InputError, UsageError: the feeds are broken or missing.
     """
     workload = workload or Workload()
-    (result,) = _run((target,), workload, feeds, rows, on_progress)
+    (result,) = _run((target,), workload, feeds, rows, on_progress, keep_inputs=keep_inputs)
     return result
 
 
@@ -57,7 +76,9 @@ def compare(
     *,
     rows: bool = False,
     percentile: float = 50,
+    same: float = SAME,
     until: float | None = None,
+    keep_inputs: str | Path | None = None,
 ) -> Comparison:
     """Measure two targets in turn (A B B A …), each alone in its own fresh process, and compare them.
 
@@ -68,15 +89,60 @@ def compare(
         on_progress: told after each process.
         rows: each .npz of `feeds` holds many feeds along axis 0.
         percentile: of the latency that the headline compares.
+        same: the margin of "the same within", 0.02 for 2 %.
         until: a time of `time.monotonic`: no further round (one process of each side) starts that would
             probably end after it. One round runs in any case.
+        keep_inputs: a folder for the candidate's ten slowest inputs, as for `measure`.
 
     Raises:
         TargetFailed: a process crashed, hung or refused.
         InputError, UsageError: the feeds are broken or missing.
     """
-    a, b = _run((baseline, candidate), workload or Workload(), feeds, rows, on_progress, until)
-    return compare_measurements(a, b, percentile=percentile)
+    a, b = _run(
+        (baseline, candidate),
+        workload or Workload(),
+        feeds,
+        rows,
+        on_progress,
+        until,
+        keep_inputs=keep_inputs,
+    )
+    return compare_measurements(a, b, percentile=percentile, same=same)
+
+
+def compare_each(
+    targets: Sequence[Target],
+    pairs: Sequence[tuple[int, int]],
+    workload: Workload | None = None,
+    feeds: Feeds = None,
+    on_progress: Progress | None = None,
+    *,
+    rows: bool = False,
+    percentile: float = 50,
+    same: float = SAME,
+    until: float | None = None,
+) -> tuple[Comparison, ...]:
+    """Measure several targets in turn, in one run, and compare pairs of them, corrected for many looks.
+
+    With ten comparisons at 5 % each, one false verdict is to be expected somewhere. So each interval is
+    widened to err in 5 % / pairs (Bonferroni), and all of them together hold with 95 %.
+
+    Args:
+        targets: each is measured once, in every round.
+        pairs: (baseline, candidate) as places in `targets`.
+        workload, feeds, on_progress, rows, percentile, same, until: as for `compare`.
+
+    Raises:
+        TargetFailed: a process crashed, hung or refused.
+        InputError, UsageError: the feeds are broken or missing, or there is no pair.
+    """
+    if not pairs:
+        raise UsageError("there is nothing to compare: name a baseline and a candidate")
+    found = _run(tuple(targets), workload or Workload(), feeds, rows, on_progress, until)
+    return tuple(
+        compare_measurements(found[a], found[b], percentile=percentile, looks=len(pairs), same=same)
+        for a, b in pairs
+    )
 
 
 def balanced(sides: int, rounds: int) -> list[int]:
@@ -89,18 +155,38 @@ def balanced(sides: int, rounds: int) -> list[int]:
 
 
 def measurement_of(
-    target: Target, workload: Workload, results: Sequence[ProcessResult], *, generated: bool = False
+    target: Target,
+    workload: Workload,
+    results: Sequence[ProcessResult],
+    *,
+    generated: bool = False,
+    feeds: Sequence[Feed] = (),
 ) -> Measurement:
-    """The processes of one target as a `Measurement`, with this machine, the time now and the doubts."""
-    return Measurement(
+    """The processes of one target as a `Measurement`, with this machine, the time now and the doubts.
+
+    `feeds`, as they were given, are what its slowest inputs are described from.
+    """
+    void = void_doubt(results)
+    found = Measurement(
         target=target,
         workload=workload,
         machine=Machine.brief().table(),
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         processes=tuple(results),
         generated=generated,
-        doubts=measurement_doubts(results),
+        void=bool(void),
+        digest=_digest(target),
+        slowest=slowest_inputs([r.slowest for r in results], feeds),
     )
+    told = (void, overload_doubt(found), *measurement_doubts(results))
+    return msgspec.structs.replace(found, doubts=tuple(t for t in told if t))
+
+
+def _digest(target: Target) -> str | None:
+    try:
+        return file_digest(Path(target.model)) if target.model else None
+    except (OSError, ModelError):
+        return None
 
 
 @contextmanager
@@ -118,7 +204,20 @@ def feeds_on_disk(target: Target, workload: Workload, feeds: Feeds, rows: bool =
         yield Path(feeds)
         return
     with temporary_folder() as folder:
-        yield make_feeds(target, workload, folder) if feeds is None else save_feeds(folder, list(feeds))
+        if feeds is None:
+            yield make_feeds(target, workload, folder, _id_limits(target))
+        else:
+            yield save_feeds(folder, list(feeds))
+
+
+def _id_limits(target: Target) -> dict[str, int]:
+    """How many ids each integer input may take, where the graph library is there to tell."""
+    if not target.model:
+        return {}
+    try:
+        return Model.load(target.model).id_limits()
+    except (MissingExtra, ModelError):  # what opens it tells what is wrong with it
+        return {}
 
 
 def _run(
@@ -128,6 +227,7 @@ def _run(
     rows: bool,
     on_progress: Progress | None,
     until: float | None = None,
+    keep_inputs: str | Path | None = None,
 ) -> list[Measurement]:
     found: list[list[ProcessResult]] = [[] for _ in targets]
     order = balanced(len(targets), workload.processes)
@@ -149,11 +249,21 @@ def _run(
                 again = run_once(targets[side], workload, folder, rows=rows, turn=turn)
                 result = _calmer(result, again)
             found[side].append(msgspec.structs.replace(result, order=number))
-    tell(len(order), len(order), "")
-    return [
-        measurement_of(target, workload, results, generated=feeds is None)
-        for target, results in zip(targets, found, strict=True)
-    ]
+        tell(len(order), len(order), "")
+        several = any(len(r.slowest) > 1 for results in found for r in results)
+        inputs = load_feeds(folder, rows) if several else []
+        measured = [
+            measurement_of(target, workload, results, generated=feeds is None, feeds=inputs)
+            for target, results in zip(targets, found, strict=True)
+        ]
+        if keep_inputs is not None:
+            _keep(measured[-1], inputs, Path(keep_inputs))
+    return measured
+
+
+def _keep(measurement: Measurement, inputs: Sequence[Feed], folder: Path) -> None:
+    for slow in measurement.slowest:
+        save_feeds(folder, [inputs[slow.index]], first=slow.index)
 
 
 def _calmer(first: ProcessResult, second: ProcessResult) -> ProcessResult:

@@ -1,23 +1,33 @@
-"""``hotlap bench``: measure a model or a plan, or compare it with another."""
+"""``hotlap bench``: measure a model, a plan or a callable, or compare it with others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from hotlap.bench import Comparison, Measurement, Target, Workload, compare, measure
-from hotlap.bench.workload import target_of
+from hotlap.bench import (
+    Comparison,
+    Measurement,
+    ShapeMix,
+    Target,
+    Workload,
+    append_history,
+    compare,
+    compare_each,
+    load_mix,
+    load_trace,
+    measure,
+    parse_mix,
+)
+from hotlap.bench.target import target_of
 from hotlap.cli.console import SAID_NO, common_options, print_json, progress
-from hotlap.cpus import cpu_budget
+from hotlap.cli.measured import document, print_comparisons, print_measurement
+from hotlap.cli.types import DURATION, PERCENT
 from hotlap.errors import HotlapError, TargetFailed
-from hotlap.plan import Plan
 from hotlap.plan.files import check_writable
 
 DEFAULTS = Workload()
@@ -25,186 +35,207 @@ Show = Callable[[float, str], None]
 
 
 @click.command()
-@click.argument("model", type=click.Path())
-@click.option("--against", metavar="OTHER", type=click.Path(), help="The baseline: another model or plan.")
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--against", metavar="OTHER", multiple=True, type=click.Path(), help="The baseline; may be given again."
+)
 @click.option("--data", metavar="PATH", type=click.Path(), help="A .npz file (one feed) or a folder of them.")
 @click.option("--rows", is_flag=True, help="Each .npz holds many feeds along axis 0.")
 @click.option(
-    "--seconds", type=float, default=DEFAULTS.seconds, show_default=True, help="Measured in each process."
+    "--shapes",
+    metavar="MIX",
+    multiple=True,
+    help="Make inputs of these shapes, e.g. x=1x3x48x{160:0.5,320:0.5}, or a recording's shapes.json.",
 )
+@click.option("--rate", type=float, help="Open loop: so many requests a second.")
+@click.option(
+    "--arrivals",
+    type=click.Choice(["poisson", "constant"]),
+    help="How they come at --rate.  [default: poisson]",
+)
+@click.option("--trace", metavar="FILE", type=click.Path(), help="Open loop: recorded arrival times.")
+@click.option(
+    "--concurrency", type=int, default=1, show_default=True, help="Callers: threads that share the target."
+)
+@click.option("--gap", type=DURATION, default=0.0, help="Closed loop: pause before each call, e.g. 50ms.")
+@click.option(
+    "--seconds",
+    "--duration",
+    type=DURATION,
+    default=DEFAULTS.seconds,
+    show_default=True,
+    help="Measured in each process.",
+)
+@click.option("--iterations", type=int, help="Calls in each process, in place of --seconds.")
+@click.option("--warmup", type=DURATION, default=DEFAULTS.warmup, show_default=True, help="Before that.")
 @click.option(
     "--processes", type=int, default=DEFAULTS.processes, show_default=True, help="Fresh processes a side."
 )
+@click.option("--timeout", type=DURATION, default=DEFAULTS.timeout, show_default=True, help="Until it hangs.")
 @click.option("--seed", type=int, default=DEFAULTS.seed, show_default=True, help="Of inputs and resampling.")
+@click.option(
+    "--percentile", type=float, default=50.0, show_default=True, help="Of the latency that is compared."
+)
+@click.option(
+    "--same-within", type=PERCENT, default="2%", show_default=True, help="Margin of calling them the same."
+)
 @click.option("--save", metavar="FILE", type=click.Path(dir_okay=False), help="Keep all samples as JSON.")
+@click.option("--history", metavar="FILE", type=click.Path(dir_okay=False), help="Append a JSON line a run.")
+@click.option(
+    "--keep-inputs", metavar="FOLDER", type=click.Path(file_okay=False), help="For the ten slowest."
+)
 @common_options
 def command(
-    model: str,
-    against: str | None,
+    models: tuple[str, ...],
+    against: tuple[str, ...],
     data: str | None,
     rows: bool,
-    seconds: float,
-    processes: int,
-    seed: int,
+    same_within: float,
+    percentile: float,
     save: str | None,
+    history: str | None,
+    keep_inputs: str | None,
     as_json: bool,
+    **traffic: Any,
 ) -> int:
     """Measure MODEL, or compare it with OTHER.
 
     An .onnx file is measured as onnxruntime.InferenceSession(path) runs it, with no options; a plan (a .lap
-    folder or a .toml file) as hotlap.open runs it. With --against, the exit code is 1 when MODEL is slower
-    than OTHER.
+    folder or a .toml file) as hotlap.open runs it; module:name is a Python callable, looked for in the
+    current folder first. With --against, the exit code is 1 when a MODEL is slower than its OTHER. Several
+    models against one other, or one against several, are one run whose intervals are corrected for many
+    looks.
     """
-    workload = Workload(seconds=seconds, processes=processes, seed=seed)
-    candidate = _target(model)
-    baseline = None if against is None else _target(against)
-    if rows and data is None:
-        raise click.UsageError("--rows says how to read --data, which is missing")
-    if save is not None:
-        check_writable(save)
-    with progress("Measuring", processes * (1 if baseline is None else 2)) as show:
+    workload = _workload(**traffic)
+    targets, pairs = _targets(models, against)
+    _check(data, rows, workload, pairs, save, keep_inputs)
+    for file in (save, history):
+        if file is not None:
+            check_writable(file)
+    options: dict[str, Any] = {"rows": rows}
+    if keep_inputs is not None:
+        options["keep_inputs"] = keep_inputs
+    if pairs:
+        options |= {"percentile": percentile, "same": same_within}
+    with progress("Measuring", workload.processes * len(targets)) as show:
         try:
-            result = _measured(candidate, baseline, workload, data, rows, show)
+            found = _measured(targets, pairs, workload, data, show, options)
         except TargetFailed as error:
             # The child's own error says who must act, and the exit code follows from that.
             raise error.__cause__ if isinstance(error.__cause__, HotlapError) else error from error
-    if save is not None:
-        result.save(save)
-    if as_json:
-        print_json(_without_samples(msgspec.to_builtins(result)))
-    else:
-        _print(result, data, save)
-    slower = isinstance(result, Comparison) and result.verdict == "slower" and not result.void
-    return SAID_NO if slower else 0
+    return _report(found, data, workload, save, history, as_json)
+
+
+def _workload(
+    shapes: tuple[str, ...], rate: float | None, arrivals: str | None, trace: str | None, **rest: Any
+) -> Workload:
+    if trace is not None and (rate is not None or arrivals is not None):
+        raise click.UsageError("--trace says when requests come; --rate and --arrivals say it otherwise")
+    if arrivals is not None and rate is None:
+        raise click.UsageError("--arrivals says how requests come at --rate, which is missing")
+    kind: Any = "trace" if trace is not None else "closed" if rate is None else arrivals or "poisson"
+    return Workload(
+        arrivals=kind,
+        rate=rate,
+        trace=() if trace is None else tuple(load_trace(trace).tolist()),
+        shapes=tuple(_mix(text) for text in shapes),
+        **rest,
+    )
+
+
+def _mix(text: str) -> ShapeMix:
+    return load_mix(text) if text.endswith(".json") else parse_mix(text)
+
+
+def _targets(models: Sequence[str], against: Sequence[str]) -> tuple[list[Target], list[tuple[int, int]]]:
+    """Everything that is measured, and which is compared with which: (baseline, candidate)."""
+    if len(models) > 1 and len(against) != 1:
+        raise click.UsageError(
+            "several models need one --against: their common baseline"
+            if not against
+            else "give one MODEL against several others, or several against one"
+        )
+    targets = [_target(path) for path in (*against, *models)]
+    labels = [t.label for t in targets]
+    if len(targets) > 2 and len(set(labels)) < len(labels):  # the tables tell them apart by their labels
+        targets = [
+            msgspec.structs.replace(target, label=path)
+            for target, path in zip(targets, (*against, *models), strict=True)
+        ]
+    if not against:
+        return targets, []
+    return targets, [(a, b) for a in range(len(against)) for b in range(len(against), len(targets))]
 
 
 def _target(path: str) -> Target:
-    if not Path(path).exists():
+    target = target_of(path)
+    if target.kind != "callable" and not Path(path).exists():
         raise click.UsageError(f"{path}: no such file or folder")
-    return target_of(path)
+    return target
+
+
+def _check(
+    data: str | None,
+    rows: bool,
+    workload: Workload,
+    pairs: Sequence[tuple[int, int]],
+    save: str | None,
+    keep_inputs: str | None,
+) -> None:
+    if rows and data is None:
+        raise click.UsageError("--rows says how to read --data, which is missing")
+    if data is not None and workload.shapes:
+        raise click.UsageError("--data has shapes of its own: leave out --shapes")
+    if len(pairs) > 1 and (save is not None or keep_inputs is not None):
+        raise click.UsageError(
+            "--save and --keep-inputs are for one comparison: save each measurement, then hotlap compare"
+        )
 
 
 def _measured(
-    candidate: Target, baseline: Target | None, workload: Workload, data: str | None, rows: bool, show: Show
-) -> Measurement | Comparison:
+    targets: list[Target],
+    pairs: list[tuple[int, int]],
+    workload: Workload,
+    data: str | None,
+    show: Show,
+    options: dict[str, Any],
+) -> Measurement | tuple[Comparison, ...]:
     def on_progress(done: int, total: int, label: str) -> None:
         show(done, label)
 
-    if baseline is None:
-        return measure(candidate, workload, data, on_progress, rows=rows)
-    return compare(baseline, candidate, workload, data, on_progress, rows=rows)
+    if not pairs:
+        return measure(targets[0], workload, data, on_progress, **options)
+    if len(pairs) == 1:
+        return (compare(targets[0], targets[1], workload, data, on_progress, **options),)
+    return compare_each(targets, pairs, workload, data, on_progress, **options)
 
 
-def _without_samples(value: Any) -> Any:
-    """The raw samples are for --save: they would bury everything else."""
-    if isinstance(value, dict):
-        return {k: _without_samples(v) for k, v in value.items() if k != "samples"}
-    return [_without_samples(v) for v in value] if isinstance(value, list | tuple) else value
-
-
-def _print(result: Measurement | Comparison, data: str | None, save: str | None) -> None:
-    console = Console(highlight=False)
-    lines = (
-        _headline(result)
-        if isinstance(result, Comparison)
-        else [f"[bold]{escape(result.target.label)}[/bold]"]
-    )
-    _say(console, [*lines, ""])
-    if isinstance(result, Comparison):
-        sides = {"baseline": result.a, "candidate": result.b}
+def _report(
+    found: Measurement | tuple[Comparison, ...],
+    data: str | None,
+    workload: Workload,
+    save: str | None,
+    history: str | None,
+    as_json: bool,
+) -> int:
+    results = [found] if isinstance(found, Measurement) else list(found)
+    if save is not None:
+        results[0].save(save)
+    if history is not None:
+        for result in results:
+            append_history(history, result)
+    if as_json:
+        print_json(document(results))
     else:
-        sides = {"measured": result}
-    console.print(_table(sides))
-    processes = [p for side in sides.values() for p in side.processes]
-    _say(
-        console,
-        [
-            "",
-            *(f"{name}: {escape(_describe(side.target))}" for name, side in sides.items()),
-            f"inputs: {escape(data or 'one feed, generated to fit the signature')}",
-            _meanwhile([p.disturbance for p in processes]),
-            *(f"[yellow]doubt:[/yellow] {escape(doubt)}" for doubt in result.doubts),
-            *([] if save is None else [f"all samples: {escape(save)}"]),
-        ],
-    )
-
-
-def _say(console: Console, lines: list[str]) -> None:
-    """Wrapped at a terminal's edge; in a file or a pipe one line stays one line."""
-    for line in lines:
-        console.print(line, soft_wrap=not console.is_terminal)
-
-
-def _headline(result: Comparison) -> list[str]:
-    void = "[bold red]VOID[/bold red]: other work disturbed this run, so the verdict says nothing"
-    colour = {"faster": "green", "slower": "red"}.get(result.verdict, "cyan")
-    tail = result.tail
-    return [
-        *([void] if result.void else []),
-        f"{escape(result.b.target.label)} against {escape(result.a.target.label)}",
-        f"[bold {colour}]{result.verdict}[/bold {colour}]: p{result.percentile:g} speed-up "
-        f"[bold]{result.ratio:.3f}x[/bold], 95 % interval {result.low:.3f} to {result.high:.3f}",
-        f"{tail.verdict}: p{tail.percentile:g} speed-up {tail.ratio:.3f}x, "
-        f"95 % interval {tail.low:.3f} to {tail.high:.3f}",
-    ]
-
-
-def _table(sides: dict[str, Measurement]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    table.add_column("median across processes")
-    for name in sides:
-        table.add_column(name, justify="right", overflow="fold")
-    for name, cell in _ROWS.items():
-        table.add_row(name, *(cell(side) for side in sides.values()))
-    return table
-
-
-def _middle(side: Measurement, field: str) -> Any:
-    values = sorted(v for p in side.processes if (v := getattr(p, field)) is not None)
-    return values[len(values) // 2] if values else None
-
-
-def _memory(side: Measurement) -> str:
-    peak = _middle(side, "rss_peak")
-    return "unknown" if peak is None else f"{peak / 2**20:,.0f} MiB"
-
-
-_ROWS: dict[str, Any] = {
-    "p50": lambda m: _time(m.p50),
-    "p95": lambda m: _time(m.p95),
-    "CPU time per request": lambda m: _time(m.cpu_per_call),
-    "first call": lambda m: _time(_middle(m, "first_call_s")),
-    "loading": lambda m: _time(_middle(m, "load_s")),
-    "peak memory": _memory,
-    "threads of the target": lambda m: str(_middle(m, "threads")),
-    "calls / processes": lambda m: f"{m.calls:,} / {len(m.processes)}",
-}
-
-
-def _time(seconds: float) -> str:
-    """Three digits that matter, in the unit that fits."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}" if seconds < 1000 * size else f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 1e-6:.3g} µs"
-
-
-def _describe(target: Target) -> str:
-    if target.kind == "default":
-        count = cpu_budget().ort_default
-        return (
-            f"onnxruntime.InferenceSession(path), no options: {count} intra-op "
-            f"thread{'s' * (count != 1)} (ORT's choice), spinning on"
-        )
-    plan = Plan.loads(target.plan or "", where=target.label)
-    threads = "from affinity and quota" if plan.threads is None else str(plan.threads)
-    return f"hotlap.open: providers {', '.join(plan.providers)}; threads {threads}; spin {plan.spin}"
-
-
-def _meanwhile(taken: list[float | None]) -> str:
-    known = [t for t in taken if t is not None]
-    if not known:
-        return "other work meanwhile: unknown"
-    mean = 100 * sum(known) / len(known)
-    most = 100 * max(known)
-    return f"other work meanwhile took {mean:.1f} % of the CPUs (most in one process: {most:.1f} %)"
+        made = "feeds of the given shapes" if workload.shapes else "one feed"
+        notes = [
+            f"inputs: {data or f'{made}, generated to fit the signature'}",
+            *([] if save is None else [f"all samples: {save}"]),
+            *([] if history is None else [f"history: {history}"]),
+        ]
+        if isinstance(found, Measurement):
+            print_measurement(found, notes)
+        else:
+            print_comparisons(found, notes)
+    slower = any(isinstance(result, Comparison) and result.fails() for result in results)
+    return SAID_NO if slower else 0

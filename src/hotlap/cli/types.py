@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["AXES", "DURATION", "FUNCTION", "SHARE"]
+__all__ = ["AXES", "DURATION", "FUNCTION", "PERCENT", "SHARE"]
 
 if TYPE_CHECKING:  # generic for type checkers of newer click releases, a plain class in older ones
     _ParamType = click.ParamType[Any]
@@ -74,18 +74,24 @@ class _Function(_ParamType):
 
 
 class _Share(_ParamType):
-    """``0.5%`` or ``0.005``, as a float."""
+    """``0.5%`` or ``0.005``, as a float. A share of a `whole` says more than that only in percent."""
 
     name = "share"
 
+    def __init__(self, whole: bool = False) -> None:
+        self.whole = whole
+
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         text = str(value).strip()
+        percent = text.endswith("%")
         try:
-            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+            share = float(text.removesuffix("%")) / (100 if percent else 1)
         except ValueError:
             share = -1.0
         if not 0 <= share < float("inf"):
             self.fail(f"{value!r} is no share; say 0.5% or 0.005", param, ctx)
+        if self.whole and share >= 1 and not percent:
+            self.fail(f"{value!r} is a share of 1 or more; say {value}% if you mean percent", param, ctx)
         return share
 
 
@@ -93,3 +99,4 @@ DURATION = _Duration()
 AXES = _Axes()
 FUNCTION = _Function()
 SHARE = _Share()
+PERCENT = _Share(whole=True)

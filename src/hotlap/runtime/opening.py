@@ -62,7 +62,27 @@ def open(
     runner = Runner(loaded, plan, model)
     if warm:
         runner.warm()
+    if os.environ.get("HOTLAP_RECORD"):
+        _record(runner)
     return runner
+
+
+def _record(runner: Runner) -> None:
+    """What is asked of this runner from now on is recorded; otherwise nothing of it is even loaded."""
+    from hotlap.runtime.recording import Recorder
+
+    recorder = Recorder.from_environment()
+    if recorder is None:
+        return
+    close = runner.close
+
+    def close_both() -> None:
+        close()
+        recorder.close()
+
+    # On this object alone: the class stays as it is, and so does what a call of another runner costs.
+    runner.run = recorder.wrap(runner.run)  # type: ignore[method-assign]
+    runner.close = close_both  # type: ignore[method-assign]
 
 
 def _load(plan: Plan, model: Path, home: Path, allowed: Sequence[str], digest: DigestCheck | None) -> Loaded:

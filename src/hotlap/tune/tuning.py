@@ -125,4 +125,4 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: missing, not a tuning, or written by a newer hotlap.
         """
-        return read_struct(path, cls, "tuning")
+        return read_struct(path, cls, "tuning", newest=FORMAT)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hotlap.errors import StorageError
+from hotlap.runtime.npz import write_npz
 
 __all__ = ["answer_file", "load_answer", "normal", "parts", "save_answer"]
 
@@ -43,10 +43,7 @@ def save_answer(file: Path, outputs: Mapping[str, Any]) -> None:
     tree = json.dumps({name: _plant(value, tensors) for name, value in normal(outputs).items()})
     arrays = {f"t{n}": tensor for n, tensor in enumerate(tensors)}
     try:
-        with zipfile.ZipFile(file, "w") as archive:
-            for name, array in {_TREE: np.array(tree), **arrays}.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, array, allow_pickle=False)
+        write_npz(file, {_TREE: np.array(tree), **arrays})
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES):
             raise

@@ -234,7 +234,9 @@ def _as_array(spec: TensorSpec, value: Any) -> tuple[Array | None, str]:
         return None, "masked array given: its mask would be lost; fill it first with .filled(value)"
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
-        if array.dtype.newbyteorder("=") != dtype.numpy:
+        # Only the older kinds of dtype have a byte order to change.
+        native = array.dtype.newbyteorder("=") if array.dtype.kind in "biufcV" else array.dtype
+        if native != dtype.numpy:
             return None, f"got {array.dtype.name}, expected {dtype.name}{_cast_hint(array.dtype, dtype)}"
         # ORT reads foreign byte order as if it were native, and answers with garbage.
         return (array if array.dtype.isnative else array.astype(dtype.numpy)), ""

@@ -18,7 +18,7 @@ from hotlap.errors import Unavailable
 from hotlap.runtime import ort
 from hotlap.runtime.copies import Copies
 from hotlap.runtime.packed import ForeignTensor
-from hotlap.runtime.sizes import SMALL_INPUT
+from hotlap.runtime.signature import SMALL_INPUT
 from hotlap.tensors import DType, TensorSpec, as_array, check_feed
 
 __all__ = ["as_arrays", "from_dlpack"]
@@ -65,7 +65,7 @@ def _made(spec: TensorSpec, value: Any, cast: bool, copies: Copies) -> Made:
         return array, problem
     if isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.ma.MaskedArray):
         return _from_numpy(spec, kind, np.asarray(value), cast, copies)
-    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         made, problem = from_dlpack(spec, value)
         if isinstance(made, np.ndarray):
             return _from_numpy(spec, kind, made, cast, copies)
@@ -86,7 +86,7 @@ def _from_numpy(spec: TensorSpec, kind: DType, array: Array, cast: bool, copies:
     elif array.dtype != kind.numpy:
         if cast and array.dtype.kind in "biufc" and np.can_cast(array.dtype, kind.numpy, "safe"):
             array, reason = array.astype(kind.numpy, order="C"), "cast"
-        elif array.dtype.kind != "V" and array.dtype.newbyteorder("=") == kind.numpy:
+        elif array.dtype.kind in "biufc" and array.dtype.newbyteorder("=") == kind.numpy:
             # ORT reads foreign byte order as if it were native, and answers with garbage.
             array, reason = array.astype(kind.numpy, order="C"), "byte order"
         else:

@@ -322,7 +322,9 @@ class Face:
         names = self._asked(outputs)
         arrays = as_arrays(self.inputs, feed, cast=cast, copies=self._copies)
         if out:
-            targets = check_out(self.outputs, out, arrays, self._shapes(arrays) or {})
+            # The arrays as they were given: one that was copied must not be written over either.
+            read = {n: feed[n] if isinstance(feed[n], np.ndarray) else a for n, a in arrays.items()}
+            targets = check_out(self.outputs, out, read, self._shapes(arrays) or {})
             results: Mapping[str, Any] = {**self._call_into(names, arrays, targets, limits), **out}
         else:
             results = self._call(names, arrays, limits)

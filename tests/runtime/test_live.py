@@ -106,7 +106,7 @@ def test_any_arrays_give_what_ort_gives_on_clean_copies(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data(), signature=signatures(FOREIGN + ("float32",)), seed=st.integers(0, 10_000))
+@given(data=st.data(), signature=signatures((*FOREIGN, "float32")), seed=st.integers(0, 10_000))
 def test_types_that_numpy_lacks_come_out_bit_by_bit(
     folder: Path, data: st.DataObject, signature: list[tuple[str, tuple[int, ...]]], seed: int
 ) -> None:

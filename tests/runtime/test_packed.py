@@ -45,9 +45,9 @@ def caster(folder: Path, source: str, target: str) -> Runner:
 
 
 def numbers(name: str) -> Any:
-    if name.endswith("int4") or name.endswith("int2"):
+    if name.endswith(("int4", "int2")):
         low, high = {"int4": (-8, 8), "uint4": (0, 16), "int2": (-2, 2), "uint2": (0, 4)}[name]
-        cells = [n for n in range(low, high)]
+        cells = list(range(low, high))
         return np.array(cells[: len(cells) // 3 * 3], np.float32).reshape(3, -1)
     if name == "float8_e8m0fnu":  # powers of two alone
         return np.array([[1, 2, 4], [0.5, 8, 1]], np.float32)
@@ -96,7 +96,7 @@ def test_without_ml_dtypes_an_answer_says_what_to_install(
     runner = caster(tmp_path, "float32", "bfloat16")
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(
-        Unavailable, match='output "y" is bfloat16.*pip install ml-dtypes, or take the answer'
+        Unavailable, match=r'output "y" is bfloat16.*pip install ml-dtypes, or take the answer'
     ):
         runner(np.ones((1, 1), np.float32))
     assert runner.run_dlpack({"x": np.ones((1, 1), np.float32)})["y"].shape() == [1, 1]

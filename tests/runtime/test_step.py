@@ -47,7 +47,7 @@ def test_outputs_are_the_same_arrays_from_call_to_call(runner: Any) -> None:
 def test_shapes_are_checked_when_the_step_is_made(runner: Any) -> None:
     with pytest.raises(InputError, match="axis 1 has size 5, expected 4"):
         runner.step({"x": (2, 5)})
-    with pytest.raises(InputError, match='"z".*no input of that name'):
+    with pytest.raises(InputError, match=r'"z".*no input of that name'):
         runner.step({"z": (2, 4)})
 
 

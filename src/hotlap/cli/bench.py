@@ -26,6 +26,7 @@ Show = Callable[[float, str], None]
 @click.command()
 @click.argument("model", type=click.Path())
 @click.option("--against", metavar="OTHER", type=click.Path(), help="The baseline: another model or plan.")
+@click.option("--calls", is_flag=True, help="Instead: the ways to call MODEL, side by side.")
 @click.option("--data", metavar="PATH", type=click.Path(), help="A .npz file (one feed) or a folder of them.")
 @click.option("--rows", is_flag=True, help="Each .npz holds many feeds along axis 0.")
 @click.option(
@@ -40,6 +41,7 @@ Show = Callable[[float, str], None]
 def command(
     model: str,
     against: str | None,
+    calls: bool,
     data: str | None,
     rows: bool,
     seconds: float,
@@ -53,7 +55,12 @@ def command(
     An .onnx file is measured as onnxruntime.InferenceSession(path) runs it, with no options; a plan (a .lap
     folder or a .toml file) as hotlap.open runs it. With --against, the exit code is 1 when MODEL is slower
     than OTHER.
+
+    With --calls, all in this process: what does ONNX Runtime's run cost, what do its other ways, and what do
+    hotlap's.
     """
+    if calls:
+        return _calls(model, against, data, rows, seconds, seed, save, as_json)
     workload = Workload(seconds=seconds, processes=processes, seed=seed)
     candidate = _target(model)
     baseline = None if against is None else _target(against)
@@ -73,6 +80,48 @@ def command(
         _print(result, data, save)
     slower = isinstance(result, Comparison) and result.verdict == "slower" and not result.void
     return SAID_NO if slower else 0
+
+
+def _calls(
+    model: str,
+    against: str | None,
+    data: str | None,
+    rows: bool,
+    seconds: float,
+    seed: int,
+    save: str | None,
+    as_json: bool,
+) -> int:
+    from hotlap.bench.calls import compare_calls
+    from hotlap.bench.data import load_feeds
+    from hotlap.runtime import find_feed, open
+
+    if against is not None or save is not None:
+        raise click.UsageError("--calls compares the ways to call one model: without --against and --save")
+    with open(model, warm=False) as runner:
+        feeds = load_feeds(data, rows=rows) if data else [find_feed(runner.run, runner.inputs, seed=seed)]
+        result = compare_calls(runner, feeds, 10 * seconds, seed)
+    if as_json:
+        print_json(msgspec.to_builtins(result))
+        return 0
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    table.add_column("way")
+    for name in ("a call", "ratio", "95 % interval"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for way in result.ways:
+        if way.seconds is None or way.ratio is None or way.low is None or way.high is None:
+            table.add_row(escape(way.name), "", "", "", escape(way.note))
+        else:
+            interval = f"{way.low:.2f} to {way.high:.2f}"
+            table.add_row(
+                escape(way.name), _time(way.seconds), f"{way.ratio:.2f}", interval, escape(way.what)
+            )
+    console.print(table)
+    said = f"inputs: {data or 'one feed, generated to fit the signature'}; {result.rounds} rounds in turn"
+    _say(console, ["", escape(said), escape(f"hotlap run is {result.path}: {result.why}")])
+    return 0
 
 
 def _target(path: str) -> Target:

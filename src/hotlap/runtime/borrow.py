@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-__all__ = ["lent", "poison"]
+__all__ = ["Loan", "poison"]
 
 POISON = 0xFF
 """Every byte of a released buffer in debug mode: not-a-number in floats, -1 or the most in integers."""
 
 
-@contextmanager
-def lent(results: dict[str, Any], give_back: Callable[[], None], debug: bool) -> Iterator[dict[str, Any]]:
-    """Lends the results for the block; then they may be written over.
+class Loan:
+    """Lends results for a block; then their memory may be written over.
 
     Args:
         give_back: makes the memory free for the next call.
         debug: instead of that, overwrite the memory at once and never use it again, so that whoever still
             reads it reads nonsense, each time.
     """
-    try:
-        yield results
-    finally:
-        if debug:
-            poison(results)
+
+    # A class of a few lines: a generator as context manager costs as much as a small model.
+    __slots__ = ("_debug", "_give_back", "_results")
+
+    def __init__(self, results: dict[str, Any], give_back: Callable[[], None], debug: bool) -> None:
+        self._results, self._give_back, self._debug = results, give_back, debug
+
+    def __enter__(self) -> dict[str, Any]:
+        return self._results
+
+    def __exit__(self, *_: object) -> None:
+        give_back, self._give_back = self._give_back, _nothing
+        if self._debug:
+            poison(self._results)
         else:
             give_back()
+
+
+def _nothing() -> None: ...
 
 
 def poison(arrays: Mapping[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,7 +15,7 @@ from hotlap.plan import Plan
 from hotlap.runtime import wiring
 from hotlap.runtime.arrays import as_arrays
 from hotlap.runtime.arun import Workers
-from hotlap.runtime.borrow import lent
+from hotlap.runtime.borrow import Loan
 from hotlap.runtime.buffers import check_out, empty_array, follow, sizes_in
 from hotlap.runtime.copies import Copies
 from hotlap.runtime.feeds import make_feed
@@ -26,7 +25,7 @@ from hotlap.runtime.stateful import Stream, check_pairs
 from hotlap.runtime.step import Step, copy_into, stepping
 from hotlap.tensors import TensorSpec, nearest
 
-__all__ = ["Face"]
+__all__ = ["Face", "limits_of"]
 
 Array = npt.NDArray[Any]
 
@@ -103,7 +102,7 @@ class Face:
             ProviderUnavailable: the execution provider failed while it ran.
             Unavailable: the answer's element type needs ml_dtypes, which is not installed.
         """
-        limits = _limits(deadline, cancel, log_id, severity)
+        limits = limits_of(deadline, cancel, log_id, severity)
         return self._run(feed, outputs, out, cast, limits)
 
     def __call__(self, value: Any) -> Any:
@@ -147,7 +146,7 @@ class Face:
             What `run` raises.
         """
         cancel = cancel or Cancel()
-        limits = _limits(deadline, cancel, log_id, severity)
+        limits = limits_of(deadline, cancel, log_id, severity)
 
         def call() -> dict[str, Any]:
             limits.check()
@@ -175,7 +174,7 @@ class Face:
         cancel: Cancel | None = None,
         log_id: str | None = None,
         severity: int | None = None,
-    ) -> AbstractContextManager[dict[str, Any]]:
+    ) -> Loan:
         """``with runner.borrow(feed) as outputs:`` the outputs without a copy, valid inside of the block.
 
         After it the memory is used again: copy what is to be kept. With `debug` it is overwritten at once.
@@ -185,8 +184,8 @@ class Face:
         """
         names = self._asked(outputs)
         arrays = as_arrays(self.inputs, feed, cast=cast, copies=self._copies)
-        results, give_back = self._lend(arrays, _limits(deadline, cancel, log_id, severity))
-        return lent({n: results[n] for n in names}, give_back, self.debug)
+        results, give_back = self._lend(arrays, limits_of(deadline, cancel, log_id, severity))
+        return Loan({n: results[n] for n in names}, give_back, self.debug)
 
     # ── buffers, prebound calls, state ────────────────────────────────────────────────────────────────
 
@@ -403,9 +402,10 @@ class Face:
         return UsageError(f"this runner of {self.model_path.name} is closed: open the model again")
 
 
-def _limits(
+def limits_of(
     deadline: float | None, cancel: Cancel | None, log_id: str | None, severity: int | None
 ) -> Limits:
+    """As `Limits.of`; the one `NONE` where nothing is asked for."""
     if deadline is None and cancel is None and log_id is None and severity is None:
         return NONE
     return Limits.of(deadline, cancel, log_id, severity)

@@ -150,6 +150,20 @@ class Live:
         _keep(store.seen, key, {n: a.shape for n, a in results.items()}, MOST_SIGNATURES)
         return results, _nothing
 
+    def lend_again(self, feed: Any) -> tuple[dict[str, Any], Callable[[], None]] | None:
+        """As `lend`, for a feed not checked yet, where this thread holds buffers for its signature."""
+        store = self.local.store
+        if store is None or not store.loans or not self._quick or (key := self._key(feed)) is None:
+            return None
+        if store.own:
+            key = _with_own(store, key, [feed[s.name] for s in self.wiring.inputs])
+        free = store.loans.get(key)
+        if not free:
+            return None
+        loan = free.pop()
+        result = loan.call(feed)
+        return None if result is None else (result, partial(free.append, loan))
+
     def loose(
         self, arrays: dict[str, Any], options: Any, out: Mapping[str, Any] | None = None, raw: bool = False
     ) -> dict[str, Any]:

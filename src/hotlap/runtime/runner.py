@@ -15,8 +15,9 @@ from hotlap.errors import HotlapError, InputError, PlanError, UsageError
 from hotlap.runtime import forks, ort
 from hotlap.runtime.arrays import as_arrays
 from hotlap.runtime.arun import Workers
+from hotlap.runtime.borrow import Loan
 from hotlap.runtime.copies import Copies
-from hotlap.runtime.face import Array, Face
+from hotlap.runtime.face import Array, Face, limits_of
 from hotlap.runtime.feeds import find_feed, make_feed
 from hotlap.runtime.limits import NONE, Cancel, Limits, Watched
 from hotlap.runtime.live import Live, not_bound
@@ -95,6 +96,31 @@ class Runner(Face):
         )
 
     run.__doc__ = Face.run.__doc__
+
+    def borrow(
+        self,
+        feed: Mapping[str, Any],
+        outputs: Sequence[str] | None = None,
+        *,
+        cast: bool = False,
+        deadline: float | None = None,
+        cancel: Cancel | None = None,
+        log_id: str | None = None,
+        severity: int | None = None,
+    ) -> Loan:
+        plain = outputs is None and not cast and limits_of(deadline, cancel, log_id, severity) is NONE
+        if plain and (live := self._live) is not None:
+            try:
+                lent = live.lend_again(feed)
+            except Exception:  # noqa: BLE001  as in run
+                return Loan(self._again_plainly(feed), lambda: None, self.debug)
+            if lent is not None:
+                return Loan(*lent, self.debug)
+        return super().borrow(
+            feed, outputs, cast=cast, deadline=deadline, cancel=cancel, log_id=log_id, severity=severity
+        )
+
+    borrow.__doc__ = Face.borrow.__doc__
 
     def run_dlpack(self, feed: Mapping[str, Any], outputs: Sequence[str] | None = None) -> dict[str, Any]:
         names = self._asked(outputs)

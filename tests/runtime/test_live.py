@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import hotlap
 from hotlap.errors import InputError
-from hotlap.runtime import Runner
+from hotlap.runtime import Runner, usable_providers
 from hotlap.runtime.live import MOST_SIGNATURES
 from tests import tiny
 from tests.runtime.layouts import (
@@ -157,6 +157,64 @@ def test_four_threads_with_changing_shapes_get_their_own_answers(tmp_path: Path)
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_four_threads_on_the_same_models_with_arrays_of_every_kind(folder: Path) -> None:
+    faulthandler.enable()
+    rng = np.random.default_rng(0)
+    shapes = [(), (0, 3), (4,), (2, 3), (70_000,)]
+    signatures = []
+    for _ in range(8):
+        names = [str(n) for n in rng.choice(NUMPY, int(rng.integers(1, 6)))]
+        signatures.append([(n, shapes[int(rng.integers(len(shapes)))]) for n in names])
+        opened(folder, tuple(names), tuple(len(shape) for _, shape in signatures[-1]))
+    wrong: list[Any] = []
+
+    def work(thread: int) -> None:
+        mine = np.random.default_rng(thread)
+        for turn in range(120):
+            signature = signatures[int(mine.integers(len(signatures)))]
+            names = [name for name, _ in signature]
+            runner = opened(folder, tuple(names), tuple(len(shape) for _, shape in signature))
+            feed = {}
+            for n, (name, shape) in enumerate(signature):
+                array = LAYOUTS[str(mine.choice(sorted(LAYOUTS)))](
+                    values(name, shape, 1000 * thread + turn + n)
+                )
+                feed[f"x{n}"] = (
+                    array.astype(array.dtype.newbyteorder(">")) if mine.integers(4) == 0 else array
+                )
+            try:
+                if turn % 3:
+                    check(names, feed, runner.run(feed))
+                else:
+                    with runner.borrow(feed) as lent:
+                        check(names, feed, lent)
+            except Exception as error:  # noqa: BLE001  told below, by the thread that can fail the test
+                wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(t,)) for t in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_inputs_are_only_read_on_every_provider_that_loads(tmp_path: Path) -> None:
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    for provider in usable_providers():
+        runner = hotlap.open(path, providers=dict.fromkeys([provider, "cpu"]), threads=1)  # type: ignore[arg-type]
+        for rows in (1, 1, 1, 3_000, 3_000):
+            x = np.random.default_rng(rows).standard_normal((rows, 16), np.float32)
+            before = x.tobytes()
+            y = runner(x)
+            with runner.borrow({"x": x}) as lent:
+                assert (lent["y"] == y).all()
+            step = runner.step({"x": x.shape})
+            step.inputs["x"][...] = x
+            assert (step()["y"] == y).all() and step.inputs["x"].tobytes() == before
+            assert x.tobytes() == before, provider
 
 
 # ── shapes that come, change, lie ─────────────────────────────────────────────────────────────────────

@@ -93,7 +93,7 @@ class Live:
 
     # ── running ───────────────────────────────────────────────────────────────────────────────────────
 
-    def again(self, feed: Any) -> dict[str, Any] | None:
+    def again(self, feed: Any, options: Any = None) -> dict[str, Any] | None:
         """The answer, where this thread holds a binding for the feed's signature; else None."""
         store = self.local.store
         if store is None or not self._quick or (key := self._key(feed)) is None:
@@ -104,7 +104,7 @@ class Live:
         if bound is None:
             return None
         self.local.fast = bound.call
-        return bound.call(feed)
+        return bound.call(feed, options or self.options)
 
     def answer(self, arrays: dict[str, Any], options: Any) -> dict[str, Any]:
         """Each output by name, for arrays that were checked."""

@@ -273,11 +273,33 @@ class Runner(Face):
         results: Mapping[str, Any] = self._governed(limits, lambda options: live.answer(arrays, options))
         return results
 
-    def _again_plainly(self, feed: Mapping[str, Any]) -> dict[str, Any]:
+    def _run(
+        self,
+        feed: Mapping[str, Any],
+        outputs: Sequence[str] | None,
+        out: Mapping[str, Any] | None,
+        cast: bool,
+        limits: Limits,
+    ) -> dict[str, Any]:
+        live = self._live
+        if live is None or out or cast or not (outputs or limits is not NONE):
+            return super()._run(feed, outputs, out, cast, limits)
+        names = self._asked(outputs)
+        try:
+            result = self._watched(limits, lambda options: live.again(feed, options))
+        except HotlapError:
+            raise
+        except ort.exceptions():
+            return {n: v for n, v in self._again_plainly(feed, limits).items() if n in names}
+        if result is None:
+            return super()._run(feed, outputs, out, cast, limits)
+        return {n: result[n] for n in names}
+
+    def _again_plainly(self, feed: Mapping[str, Any], limits: Limits = NONE) -> dict[str, Any]:
         """After the fast way failed: the feed is checked in full, and ORT's plain run has the last word."""
         live = self._alive()
         arrays = as_arrays(self.inputs, feed, copies=self._copies)
-        results = self._governed(NONE, lambda options: live.retry(arrays, options))
+        results = self._governed(limits, lambda options: live.retry(arrays, options))
         return {n: results[n] for n in self._names}
 
     def _call_into(
@@ -331,24 +353,27 @@ class Runner(Face):
 
     def _governed(self, limits: Limits, call: Callable[[Any], Any]) -> Any:
         """The call's answer within its limits; what ORT raises, as ours."""
-        live = self._alive()
         try:
-            if limits is NONE:
-                return call(live.options)
-            options = run_options(self.plan, self._recipe.folder, limits.log_id, limits.severity)
-            if not limits.stops:
-                return call(options)
-            with Watched(limits, lambda: setattr(options, "terminate", True)) as watched:
-                try:
-                    return call(options)
-                except ort.exceptions() as error:
-                    if watched.why is not None:
-                        raise watched.why from error
-                    raise
+            return self._watched(limits, call)
         except HotlapError:
             raise
         except ort.exceptions() as error:
             raise ort.run_error(error) from error
+
+    def _watched(self, limits: Limits, call: Callable[[Any], Any]) -> Any:
+        """The call's answer within its limits; what ORT raises as it is, but where the limits were the cause."""
+        if limits is NONE:
+            return call(self._alive().options)
+        options = run_options(self.plan, self._recipe.folder, limits.log_id, limits.severity)
+        if not limits.stops:
+            return call(options)
+        with Watched(limits, lambda: setattr(options, "terminate", True)) as watched:
+            try:
+                return call(options)
+            except ort.exceptions() as error:
+                if watched.why is not None:
+                    raise watched.why from error
+                raise
 
 
 def _revive(recipe: Recipe, shown: dict[str, Any]) -> Runner:

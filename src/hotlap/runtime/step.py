@@ -49,6 +49,8 @@ def prebound(
         collect: called after each run, where not every output is bound to its array.
         translate: what ORT raised, as ours.
     """
+    if collect is not None:
+        run = _followed_by(run, collect)
     busy = False
 
     # A plain function: calling an object of a class of ours would cost as much again as all that it does.
@@ -59,8 +61,6 @@ def prebound(
         busy = True
         try:
             run(binding, options)
-            if collect is not None:
-                collect()
         except HotlapError:
             raise
         except Exception as error:
@@ -78,6 +78,14 @@ def prebound(
         run = over
 
     return stepping(step, inputs, outputs, end)
+
+
+def _followed_by(run: Callable[..., Any], collect: Callable[[], None]) -> Callable[..., Any]:
+    def both(binding: Any, options: Any) -> None:
+        run(binding, options)
+        collect()
+
+    return both
 
 
 def stepping(

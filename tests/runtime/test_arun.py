@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import hotlap
-from hotlap.errors import Cancelled, DeadlineExceeded, InputError, Overloaded
+from hotlap.errors import Cancelled, DeadlineExceeded, InputError, Overloaded, UsageError
 from hotlap.runtime import Cancel, FakeRunner, Runner
 from hotlap.runtime.arun import Workers
 from hotlap.tensors import TensorSpec
@@ -111,6 +111,8 @@ def test_threads_end_with_the_runner(tmp_path: Path) -> None:
         asyncio.run(runner.arun({"x": X, "n": SHORT}))
         mine = [t for t in threading.enumerate() if t.name.startswith("hotlap_")]
         assert mine
+    with pytest.raises(UsageError, match="this runner is closed"):
+        asyncio.run(runner.arun({"x": X, "n": SHORT}))
     for thread in mine:
         thread.join(10)
     assert not any(t.is_alive() for t in mine)

@@ -256,6 +256,38 @@ def test_kept_results_stay_as_they_were(add: Runner) -> None:
     assert [k[0, 0] for k in kept] == [2, 4, 6, 8, 10]
 
 
+def test_answers_outlive_the_runner(tmp_path: Path) -> None:
+    import gc
+
+    kept = []
+    for rows in (1, 60_000):
+        runner = hotlap.open(tiny.save(tiny.add(), tmp_path / "m.onnx"), threads=1)
+        x = np.full((rows, 4), rows, np.float32)
+        kept += [(rows, runner(x)) for _ in range(3)]
+        kept.append((rows, np.from_dlpack(runner.run_dlpack({"x": x})["y"])))
+        step = runner.step({"x": x.shape})
+        step.inputs["x"][...] = x
+        kept.append((rows, step()["y"]))
+        runner.close()
+        del runner, step
+        gc.collect()
+    fill = [np.zeros((60_000, 4), np.float32) for _ in range(10)]
+    assert all((y == 2 * rows).all() for rows, y in kept) and fill
+
+
+def test_a_thread_that_ended_leaves_nothing_behind(add: Runner) -> None:
+    def work() -> None:
+        for _ in range(3):
+            add(np.ones((1, 4), np.float32))
+
+    for _ in range(20):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    live = add._live
+    assert live is not None and len(live.stores) <= 3
+
+
 def test_only_so_many_signatures_are_kept(add: Runner) -> None:
     for _ in range(3):
         for n in range(MOST_SIGNATURES + 5):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hotlap.errors import Overloaded
+from hotlap.errors import Overloaded, UsageError
 from hotlap.runtime.limits import Cancel
 
 if TYPE_CHECKING:
@@ -31,12 +31,14 @@ class Workers:
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._taken = 0
+        self._over = False
 
     async def run(self, call: Callable[[], Any], cancel: Cancel) -> Any:
         """The call's answer; `cancel` is set when the caller is cancelled.
 
         Raises:
             Overloaded: as many calls as may wait are waiting already.
+            UsageError: after `close`.
         """
         import asyncio  # whoever awaits has it loaded
 
@@ -50,7 +52,7 @@ class Workers:
     def close(self) -> None:
         """Lets the threads end when the calls that they have are done."""
         with self._lock:
-            pool, self._pool = self._pool, None
+            pool, self._pool, self._over = self._pool, None, True
         if pool is not None:
             pool.shutdown(wait=False)
 
@@ -58,6 +60,8 @@ class Workers:
         from concurrent.futures import ThreadPoolExecutor  # not needed by who never awaits
 
         with self._lock:
+            if self._over:
+                raise UsageError("this runner is closed: open the model again")
             if self._taken >= self._count + self._waiting:
                 raise Overloaded(
                     f"{self._count} calls run and {self._waiting} wait already: try again later, or open "

@@ -7,6 +7,7 @@ the binding. So shapes that never come again cost no more than ORT's own `run`.
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import weakref
 from collections import OrderedDict
@@ -231,6 +232,8 @@ class Live:
         """This thread's."""
         store = self.local.store
         if store is None:
+            for gone in self.stores.keys() - sys._current_frames().keys():
+                self.stores.pop(gone, None)
             store = self.local.store = self.stores[threading.get_ident()] = _Store()
         return store
 

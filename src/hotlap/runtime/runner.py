@@ -361,7 +361,7 @@ class Runner(Face):
             raise ort.run_error(error) from error
 
     def _watched(self, limits: Limits, call: Callable[[Any], Any]) -> Any:
-        """The call's answer within its limits; what ORT raises as it is, but where the limits were the cause."""
+        """The call's answer within its limits; what ORT raises as it is, unless the limits were why."""
         if limits is NONE:
             return call(self._alive().options)
         options = run_options(self.plan, self._recipe.folder, limits.log_id, limits.severity)

@@ -21,10 +21,6 @@ class Binding:
     def bind_ortvalue_input(self, name: str, value: Any) -> None:
         self.bound[name] = value
 
-    def clear_binding_inputs(self) -> None:
-        self.log.append("cleared")
-        self.bound.clear()
-
     def bind_output(self, name: str) -> None:
         self.log.append(f"allocate {name}")
 
@@ -91,9 +87,6 @@ def test_a_large_input_is_bound_for_the_call_alone() -> None:
     assert seen[0][1] is ROW and binding.bound["x"] == "nothing"
     for other in (np.arange(8, dtype=F32)[::2], np.frombuffer(bytearray(17), F32, 4, 1)):
         assert fast({"x": other, "z": ROW}) is None
-    alone, binding = call([x], [])
-    alone({"x": ROW})
-    assert (binding.bound, binding.log) == ({}, ["cleared"])
 
 
 def test_an_own_buffer_is_known_by_itself() -> None:

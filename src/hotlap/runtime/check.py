@@ -127,8 +127,6 @@ def _compiled(inputs: tuple[str, ...], outputs: tuple[str, ...], echoes: tuple[i
     text = _Text()
     for n, kind in enumerate(inputs):
         _INPUT[kind](text, n)
-    if inputs and set(inputs) == {"wrap"}:
-        text.after[:] = ["            clear_inputs()"]  # cheaper than binding something else to each
     for n, kind in enumerate(outputs):
         _OUTPUT[kind](text, n, echoes[n])
     cells = [f"    M{n}, _, R{n}, _, V{n} = O[{n}]" for n in range(len(outputs))]
@@ -136,7 +134,6 @@ def _compiled(inputs: tuple[str, ...], outputs: tuple[str, ...], echoes: tuple[i
     lines = [
         "def make(ndarray, binding, run, shared, wrap, I, O):",
         "    bind_input = binding.bind_ortvalue_input",
-        "    clear_inputs = binding.clear_binding_inputs",
         "    allocate, vector = binding.bind_output, binding.get_outputs_as_ortvaluevector",
         *_input_cells(len(inputs)),
         *cells,

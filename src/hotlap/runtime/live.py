@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
 from hotlap.runtime import ort
@@ -261,7 +262,11 @@ class Live:
         if not self.wiring.quick:
             specs = {s.name: s for s in self.wiring.inputs}
             arrays = {n: _given(specs[n], a) for n, a in arrays.items()}
-        return dict(zip(self.names, self.session.run(self.names, arrays, options), strict=True))
+        results = dict(zip(self.names, self.session.run(self.names, arrays, options), strict=True))
+        for name in self.wiring.echoes:  # ORT 1.24 gives the input itself
+            if isinstance(results[name], np.ndarray):
+                results[name] = results[name].copy()
+        return results
 
 
 def as_answer(spec: TensorSpec, value: Any) -> Any:

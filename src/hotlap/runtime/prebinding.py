@@ -68,7 +68,6 @@ def bind_stream(live: Live, state: Mapping[str, str]) -> Callable[..., Any]:
 
     The state is ORT's own value: it is bound as the next call's input where it lies, whatever its shape.
     """
-    binding = live.session.io_binding()
     specs = {s.name: s for s in live.wiring.inputs}
     asked = [s for s in live.wiring.outputs if s.name not in live.wiring.echoes]
 
@@ -77,16 +76,14 @@ def bind_stream(live: Live, state: Mapping[str, str]) -> Callable[..., Any]:
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         given = {n: value_of(specs[n], a) for n, a in arrays.items()}
         given |= {n: value_of(specs[n], v) if isinstance(v, np.ndarray) else v for n, v in values.items()}
-        try:
-            for name, value in given.items():
-                binding.bind_ortvalue_input(name, value)
-            for spec in asked:
-                binding.bind_output(spec.name)
-            live.session.run_with_iobinding(binding, options)
-            results = dict(zip((s.name for s in asked), binding.get_outputs(), strict=True))
-        finally:
-            binding.clear_binding_inputs()
-            binding.clear_binding_outputs()
+        # A new one each time keeps nothing alive. Cleared and used again, one crashes ORT 1.24.
+        binding = live.session.io_binding()
+        for name, value in given.items():
+            binding.bind_ortvalue_input(name, value)
+        for spec in asked:
+            binding.bind_output(spec.name)
+        live.session.run_with_iobinding(binding, options)
+        results = dict(zip((s.name for s in asked), binding.get_outputs(), strict=True))
         results |= live.echoes_of(given)
         moved = {source: results[name] for source, name in state.items()}
         kept = set(state.values())

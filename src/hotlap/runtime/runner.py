@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hotlap.cpus import usable_threads
-from hotlap.errors import HotlapError, InputError, PlanError, UsageError
+from hotlap.errors import HotlapError, InputError, PlanError, Unavailable, UsageError
 from hotlap.runtime import forks, ort
 from hotlap.runtime.arrays import as_arrays
 from hotlap.runtime.arun import Workers
@@ -127,6 +127,9 @@ class Runner(Face):
         live = self._alive()
         if not live.wiring.bound:
             return self.run(feed, outputs)
+        module = ort.load()
+        if not hasattr(module.OrtValue, "__dlpack__"):
+            raise Unavailable(f"onnxruntime {module.__version__} lends no DLPack: it needs 1.26 or newer")
         arrays = as_arrays(self.inputs, feed, copies=self._copies)
         results = self._governed(NONE, lambda options: live.loose(arrays, options, raw=True))
         return {n: results[n] for n in names}

@@ -58,7 +58,11 @@ def bind(
             continue
         outputs.append(_output(spec, shapes[spec.name], spec.name in live.changing, lend, index))
         index += 1
-    if not lend and sum(_GAIN[i.kind] for i in inputs) + sum(_GAIN_OUT[o.kind] for o in outputs) < 0:
+    if (
+        not lend
+        and not live.wiring.echoes
+        and sum(_GAIN[i.kind] for i in inputs) + sum(_GAIN_OUT[o.kind] for o in outputs) < 0
+    ):
         return direct_call_for(live.session.run, live.options, inputs, live.names)
     binding = live.session.io_binding()
     for i in inputs:

@@ -12,6 +12,7 @@
     ├── TargetFailed          a measured process crashed, hung or refused the model
     ├── Overloaded            try again later
     ├── DeadlineExceeded      try again later, or allow more time
+    ├── Cancelled             nothing: the caller itself took the call back
     └── VerificationFailed    a gate said no
 
 An error's text is one clear line (InputError: one line per problem): what, where, what to do.
@@ -20,6 +21,7 @@ An error's text is one clear line (InputError: one line per problem): what, wher
 from __future__ import annotations
 
 __all__ = [
+    "Cancelled",
     "DeadlineExceeded",
     "HotlapError",
     "InputError",
@@ -98,6 +100,10 @@ class Overloaded(HotlapError):
 
 class DeadlineExceeded(HotlapError):
     """The deadline passed before the answer was there."""
+
+
+class Cancelled(HotlapError):
+    """The caller took the call back while it ran or waited."""
 
 
 class VerificationFailed(HotlapError):

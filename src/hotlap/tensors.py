@@ -6,7 +6,7 @@ Pure numpy: this is the lowest room, and both the serving path and the tools sta
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hotlap.errors import InputError
 
-__all__ = ["DTYPES", "DType", "Dim", "TensorSpec", "check_feed", "nearest"]
+__all__ = ["DTYPES", "DType", "Dim", "TensorSpec", "as_array", "check_feed", "nearest", "shape_problems"]
 
 Dim = int | str | None
 """One axis: a fixed size, a symbol (equal symbols mean equal sizes), or None where nothing is known."""
@@ -158,7 +158,19 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f' (did you mean "{folded[near[0]]}"?)' if near else ""
 
 
-def check_feed(specs: Sequence[TensorSpec], feed: Mapping[str, Any]) -> dict[str, Array]:
+def as_array(spec: TensorSpec, value: Any) -> tuple[Array | None, str]:
+    """The value as an array of the spec's element type; or None and what is wrong with it.
+
+    Nothing is copied unless the byte order is foreign, the value is text, or it is no array yet.
+    """
+    return _as_array(spec, value)
+
+
+def check_feed(
+    specs: Sequence[TensorSpec],
+    feed: Mapping[str, Any],
+    convert: Callable[[TensorSpec, Any], tuple[Any, str]] = as_array,
+) -> dict[str, Any]:
     """The feed as arrays that fit the specs, in the specs' order; or every problem at once.
 
     An array must already have the model's element type: a cast can lose values, so it is the caller's to
@@ -168,6 +180,8 @@ def check_feed(specs: Sequence[TensorSpec], feed: Mapping[str, Any]) -> dict[str
     Args:
         specs: the model's inputs.
         feed: name to array (or list, or number; text as str).
+        convert: turns one value into what the caller runs, something with a `shape` where the spec is a
+            tensor; or into None and what is wrong. `None` that is nothing wrong is left out.
 
     Raises:
         InputError: names unknown or missing, wrong element type, rank or fixed size, or axes that share a
@@ -178,27 +192,30 @@ def check_feed(specs: Sequence[TensorSpec], feed: Mapping[str, Any]) -> dict[str
         raise InputError(
             f"the feed is {type(feed).__name__}, expected a dict of input name to array; inputs: {names}"
         )
-    problems = _name_problems([s.name for s in specs], feed)
-    arrays: dict[str, Array] = {}
+    problems = _name_problems(specs, feed)
+    arrays: dict[str, Any] = {}
     sizes: dict[str, tuple[int, str]] = {}
     for spec in specs:
         if spec.name not in feed:
             continue
-        array, problem = _as_array(spec, feed[spec.name])
-        if array is None:
+        array, problem = convert(spec, feed[spec.name])
+        if problem:
             problems.append(f'input "{spec.name}": {problem}')
+        if array is None:
             continue
-        problems += [f'input "{spec.name}": {p}' for p in _shape_problems(spec, array.shape, sizes)]
+        if spec.dtype is not None:
+            problems += [f'input "{spec.name}": {p}' for p in shape_problems(spec, array.shape, sizes)]
         arrays[spec.name] = array
     if problems:
         raise InputError(problems)
     return arrays
 
 
-def _name_problems(names: Sequence[str], feed: Mapping[str, Any]) -> list[str]:
+def _name_problems(specs: Sequence[TensorSpec], feed: Mapping[str, Any]) -> list[str]:
+    names = [s.name for s in specs]
     known = set(names)
     extra = [n for n in feed if n not in known]
-    missing = [n for n in names if n not in feed]
+    missing = [s.name for s in specs if s.name not in feed and not s.type.startswith("optional")]
     hints = {n: nearest(str(n), missing or names) for n in extra[:_MOST_NAMES]}
     takes = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "") or "none"
     lines = [
@@ -224,7 +241,9 @@ def _as_array(spec: TensorSpec, value: Any) -> tuple[Array | None, str]:
         return None, "masked array given: its mask would be lost; fill it first with .filled(value)"
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
-        if array.dtype.newbyteorder("=") != dtype.numpy:
+        # Only the older kinds of dtype have a byte order to change.
+        native = array.dtype.newbyteorder("=") if array.dtype.kind in "biufcV" else array.dtype
+        if native != dtype.numpy:
             return None, f"got {array.dtype.name}, expected {dtype.name}{_cast_hint(array.dtype, dtype)}"
         # ORT reads foreign byte order as if it were native, and answers with garbage.
         return (array if array.dtype.isnative else array.astype(dtype.numpy)), ""
@@ -290,6 +309,8 @@ def _as_text(spec: TensorSpec, value: Any) -> tuple[Array | None, str]:
             except UnicodeDecodeError:
                 return None, f"cell {list(index)} holds bytes that are not UTF-8"
         elif isinstance(cell, str):
+            if not cell.isascii() and any("\ud800" <= letter <= "\udfff" for letter in cell):
+                return None, f"cell {list(index)} holds half of a surrogate pair, which is no text"
             out[index] = str(cell)
         else:
             return (
@@ -299,7 +320,9 @@ def _as_text(spec: TensorSpec, value: Any) -> tuple[Array | None, str]:
     return out, ""
 
 
-def _shape_problems(spec: TensorSpec, shape: tuple[int, ...], sizes: dict[str, tuple[int, str]]) -> list[str]:
+def shape_problems(spec: TensorSpec, shape: tuple[int, ...], sizes: dict[str, tuple[int, str]]) -> list[str]:
+    """What of the shape does not fit the spec. `sizes` holds what symbols were seen to be, and where; it
+    grows."""
     want = spec.shape
     if not spec.ranked:
         return []

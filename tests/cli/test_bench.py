@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from hotlap.bench import Comparison, Measurement, compare_measurements
@@ -254,3 +255,30 @@ def test_options_that_do_not_go_together_are_one_line_and_exit_code_2(
     code, out, err = run(capsys, *(str(model) if a == "MODEL" else a for a in args))
     assert code == 2 and out == ""
     assert told in err and err.count("\n") == 1
+
+
+def test_the_ways_to_call_a_model(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "--calls", model, "--seconds", "0.01")
+    assert (code, err) == (0, "")
+    for way in (
+        "run(None, feed)",
+        "run_with_ort_values",
+        "fresh binding",
+        "prebound",
+        "hotlap run",
+        "hotlap step",
+    ):
+        assert way in out
+    assert "hotlap run is bound: every input and output is a tensor of numbers" in out
+
+
+def test_the_ways_as_json_and_with_data(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "x.npz", x=np.ones((3, 16), np.float32))
+    code, out, _ = run(
+        capsys, "--calls", model, "--json", "--seconds", "0.01", "--data", tmp_path / "x.npz", "--rows"
+    )
+    ways = {w["name"]: w for w in json.loads(out)["ways"]}
+    assert code == 0 and ways["run(None, feed)"]["ratio"] == 1
+    assert run(capsys, "--calls", model, "--against", model)[0] == 2

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import hotlap
 from hotlap.errors import InputError, PlanError, UsageError
 from hotlap.plan import Plan
 from hotlap.runtime import Runner, file_digest
+from hotlap.runtime.limits import Limits
 from tests import tiny
 
 Open = Callable[..., Runner]
@@ -188,9 +189,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, tuple[int, ...]]]:
     feeds: list[dict[str, tuple[int, ...]]] = []
     call = Runner._call
 
-    def record(self: Runner, names: list[str], arrays: dict[str, Any]) -> list[Any]:
+    def record(self: Runner, names: list[str], arrays: dict[str, Any], limits: Limits) -> Mapping[str, Any]:
         feeds.append({n: a.shape for n, a in arrays.items()})
-        return call(self, names, arrays)
+        return call(self, names, arrays, limits)
 
     monkeypatch.setattr(Runner, "_call", record)
     return feeds

@@ -24,6 +24,7 @@ from hotlap.bench import (
     parse_mix,
 )
 from hotlap.bench.target import target_of
+from hotlap.cli.calls import show_calls
 from hotlap.cli.console import SAID_NO, common_options, print_json, progress
 from hotlap.cli.measured import document, print_comparisons, print_measurement
 from hotlap.cli.types import DURATION, PERCENT
@@ -39,6 +40,7 @@ Show = Callable[[float, str], None]
 @click.option(
     "--against", metavar="OTHER", multiple=True, type=click.Path(), help="The baseline; may be given again."
 )
+@click.option("--calls", is_flag=True, help="Instead: the ways to call MODEL, side by side.")
 @click.option("--data", metavar="PATH", type=click.Path(), help="A .npz file (one feed) or a folder of them.")
 @click.option("--rows", is_flag=True, help="Each .npz holds many feeds along axis 0.")
 @click.option(
@@ -88,6 +90,7 @@ Show = Callable[[float, str], None]
 def command(
     models: tuple[str, ...],
     against: tuple[str, ...],
+    calls: bool,
     data: str | None,
     rows: bool,
     same_within: float,
@@ -105,7 +108,16 @@ def command(
     current folder first. With --against, the exit code is 1 when a MODEL is slower than its OTHER. Several
     models against one other, or one against several, are one run whose intervals are corrected for many
     looks.
+
+    With --calls, all in this process: what does ONNX Runtime's run cost, what do its other ways, and what do
+    hotlap's.
     """
+    if calls:
+        if len(models) != 1 or against or save is not None:
+            raise click.UsageError(
+                "--calls is about one MODEL: without --against and --save"
+            )
+        return show_calls(models[0], data, rows, traffic["seconds"], traffic["seed"], as_json)
     workload = _workload(**traffic)
     targets, pairs = _targets(models, against)
     _check(data, rows, workload, pairs, save, keep_inputs)

@@ -13,8 +13,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hotlap.errors import Cancelled, DeadlineExceeded
 from hotlap.plan import Plan
+from hotlap.runtime.arun import Workers
+from hotlap.runtime.copies import Copies
 from hotlap.runtime.face import Face
+from hotlap.runtime.limits import Limits
 from hotlap.tensors import TensorSpec
 
 __all__ = ["FakeRunner"]
@@ -70,27 +74,39 @@ class FakeRunner(Face):
         self._clock = clock
         self._lock = threading.Lock()
         self._open = True
+        self._copies = Copies()
+        self._workers = Workers(1, 256)
 
     def warm(self) -> None:
         """Nothing to warm; not counted as a call."""
 
     def close(self) -> None:
         self._open = False
+        self._workers.close()
 
     def __repr__(self) -> str:
         return f"<FakeRunner {', '.join(s.name for s in self.inputs)} -> {', '.join(self._names)}>"
 
-    def _call(self, names: list[str], arrays: Feed) -> list[Any]:
+    def _call(self, names: list[str], arrays: Feed, limits: Limits) -> Mapping[str, Any]:
         if not self._open:
             raise self._closed()
         with self._lock:
             number = len(self.calls)
             self.calls.append(arrays)
-        self._clock.sleep(self._seconds(number, arrays))
+        self._pass_time(self._seconds(number, arrays), limits)
         if number in self._failures:
             raise self._failures[number]
         results = self._answer(arrays)
-        return [results[name] for name in names]
+        return {name: results[name] for name in self._names}
+
+    def _pass_time(self, seconds: float, limits: Limits) -> None:
+        """Sleeps; a deadline on the way ends the sleep, and so does, after it, a call that was taken back."""
+        left = None if limits.end is None else max(0.0, limits.end - time.monotonic())
+        self._clock.sleep(seconds if left is None else min(seconds, left))
+        if limits.cancel is not None and limits.cancel.cancelled:
+            raise Cancelled("the call was cancelled while it ran")
+        if left is not None and seconds > left:
+            raise DeadlineExceeded("the deadline passed while the model ran")
 
     def _seconds(self, number: int, feed: Feed) -> float:
         if callable(self._latency):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from hotlap.errors import ModelError, PlanError
+from hotlap.errors import ModelError, PlanError, UsageError
 from hotlap.plan import Plan
 from hotlap.providers import provider_named
-from hotlap.runtime.digest import DigestCheck
 from hotlap.runtime.modelfile import check_model_file
+from hotlap.runtime.recipe import OnFork, Recipe
 from hotlap.runtime.runner import Runner
-from hotlap.runtime.session import Loaded, build
+from hotlap.tensors import nearest
 
 __all__ = ["open"]
 
@@ -33,6 +34,10 @@ def open(
     warm: bool = True,
     allow_custom_ops: Sequence[str] = (),
     folder: str | os.PathLike[str] | None = None,
+    on_fork: OnFork = "raise",
+    debug: bool | None = None,
+    workers: int | None = None,
+    waiting: int = 256,
 ) -> Runner:
     """Loads a model as its plan says, or as the arguments say, and warms it.
 
@@ -48,8 +53,15 @@ def open(
         allow_custom_ops: shared libraries that the plan may load, spelt as the plan spells them.
         folder: what relative paths of a Plan value are relative to; None: the working folder. A plan file's
             are relative to the file.
+        on_fork: what a call does in a process that was forked after this: "raise" an error that says so, or
+            "rebuild" the session there.
+        debug: overwrite what `borrow` lent after its block. None: where Python runs in development mode
+            (``python -X dev``).
+        workers: calls of `arun` that run at the same time; None: as many as the CPUs carry.
+        waiting: calls of `arun` that may wait for their turn; one more is refused.
 
     Raises:
+        UsageError: an argument makes no sense.
         ModelError: the model is missing, broken, or refused by ONNX Runtime.
         PlanError: the plan or an argument says something impossible, or the plan is for another model.
         ProviderUnavailable: what was asked for does not load here, or does not take the model.
@@ -57,9 +69,19 @@ def open(
     """
     plan, model, home = _find(model_or_plan, folder)
     plan = _overridden(plan, providers, threads, spin, provider, session)
-    digest = None if plan.model is None else DigestCheck(plan.model, model)
-    loaded = _load(plan, model, home, allow_custom_ops, digest)
-    runner = Runner(loaded, plan, model)
+    recipe = Recipe(
+        plan=plan,
+        model=model,
+        folder=home,
+        allowed=tuple(allow_custom_ops),
+        on_fork=_one_of(on_fork, ("raise", "rebuild")),
+        debug=sys.flags.dev_mode if debug is None else debug,
+        workers=workers,
+        waiting=waiting,
+    )
+    if (workers is not None and workers < 1) or waiting < 0:
+        raise UsageError("workers must be 1 or more, waiting 0 or more")
+    runner = Runner(recipe, recipe.load())
     if warm:
         runner.warm()
     if os.environ.get("HOTLAP_RECORD"):
@@ -85,13 +107,10 @@ def _record(runner: Runner) -> None:
     runner.close = close_both  # type: ignore[method-assign]
 
 
-def _load(plan: Plan, model: Path, home: Path, allowed: Sequence[str], digest: DigestCheck | None) -> Loaded:
-    try:
-        return build(model, plan, home, allowed)
-    finally:
-        # Another model than the plan's explains every other error, so its message wins.
-        if digest is not None:
-            digest.verdict()
+def _one_of(word: Any, words: tuple[Any, ...]) -> Any:
+    if word not in words:
+        raise UsageError(f"on_fork: {word!r} is none of {', '.join(words)}{nearest(str(word), words)}")
+    return word
 
 
 def _find(

@@ -87,3 +87,9 @@ def test_a_round_has_each_survivor_once(labels: list[str], seed: int) -> None:
     race = Race(labels, seed)
     race.remove(labels[0], "out")
     assert sorted(race.next_round()) == sorted(labels[1:])
+
+
+def test_noise_alone_does_not_make_a_slow_candidate_level_with_the_leader() -> None:
+    race = race_of(fast=[1.0, 1.6], slow=[1.5, 1.7])  # two processes each, disturbed: the ranges overlap
+    assert race.level_with_leader() == ["fast"]
+    assert race_of(a=[1.0, 1.01], b=[1.01, 1.02]).level_with_leader() == ["a", "b"]

@@ -114,9 +114,7 @@ def command(
     """
     if calls:
         if len(models) != 1 or against or save is not None:
-            raise click.UsageError(
-                "--calls is about one MODEL: without --against and --save"
-            )
+            raise click.UsageError("--calls is about one MODEL: without --against and --save")
         return show_calls(models[0], data, rows, traffic["seconds"], traffic["seed"], as_json)
     workload = _workload(**traffic)
     targets, pairs = _targets(models, against)

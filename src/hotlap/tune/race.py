@@ -96,15 +96,17 @@ class Race:
         return len(running) <= 1 or all(len(self.p50[r]) >= 2 * _SETTLED_AFTER for r in running)
 
     def level_with_leader(self) -> list[str]:
-        """The survivors that the noise cannot tell from the leader, the leader first."""
+        """The survivors that are as fast as the leader, the leader first: hardly behind, and within the noise.
+
+        The noise alone is not enough: after a few processes it hides large differences as well.
+        """
         lead = self.leader()
         if lead is None:
             return []
         best = np.array(self.p50[lead])
         others = [r for r in self.running if r != lead and self.p50[r]]
-        return [lead] + [
-            r for r in others if _interval(np.array(self.p50[r]), best)[1] <= _BEHIND_BEYOND_NOISE
-        ]
+        found = {r: _interval(np.array(self.p50[r]), best) for r in others}
+        return [lead, *(r for r, i in found.items() if i[0] <= _LEVEL and i[1] <= _BEHIND_BEYOND_NOISE)]
 
 
 def _interval(mine: npt.NDArray[np.float64], best: npt.NDArray[np.float64]) -> tuple[float, float, float]:

@@ -262,19 +262,17 @@ def _rate(call: Callable[[Feed], Any], calls: int) -> float:
 
 
 def _together(work: Callable[[int], None]) -> float:
-    """Seconds from the common start until the last thread is done; the threads are the same each time."""
-    gate = threading.Barrier(THREADS + 1)
+    """Seconds from the first thread's start to the last one's end; the threads are the same each time."""
+    gate = threading.Barrier(THREADS)
 
-    def waiting(thread: int) -> None:
+    def timed(thread: int) -> tuple[float, float]:
         gate.wait()
+        start = perf_counter()
         work(thread)
+        return start, perf_counter()
 
-    jobs = [_POOL.submit(waiting, t) for t in range(THREADS)]
-    gate.wait()
-    start = perf_counter()
-    for job in jobs:
-        job.result()
-    return perf_counter() - start
+    starts, ends = zip(*_POOL.map(timed, range(THREADS)), strict=True)
+    return float(max(ends) - min(starts))
 
 
 _POOL = ThreadPoolExecutor(THREADS)

@@ -327,6 +327,7 @@ def test_a_shape_that_depends_on_the_values_is_right_each_time(tmp_path: Path) -
             assert runner.run({"x": x})["y"].tolist() == [list(range(n))]
             with runner.borrow({"x": x}) as lent:
                 assert lent["y"].tolist() == [list(range(n))]
+        assert runner._live is not None and runner._live.changing == {"y"}, "learnt once and for all"
 
 
 def test_a_declared_shape_that_is_not_the_real_one(tmp_path: Path) -> None:

@@ -106,7 +106,8 @@ def test_without_ml_dtypes_an_answer_says_what_to_install(
         Unavailable, match=r'output "y" is bfloat16.*pip install ml-dtypes, or take the answer'
     ):
         runner(np.ones((1, 1), np.float32))
-    assert runner.run_dlpack({"x": np.ones((1, 1), np.float32)})["y"].shape() == [1, 1]
+    if hasattr(onnxruntime.OrtValue, "__dlpack__"):
+        assert runner.run_dlpack({"x": np.ones((1, 1), np.float32)})["y"].shape() == [1, 1]
 
 
 def test_four_and_two_bits_lie_lowest_first() -> None:

@@ -43,6 +43,12 @@ def _planted5(trials: Sequence[Trial]) -> list[Row]:
     ]
 
 
+def _planted10(trials: Sequence[Trial]) -> list[Row]:
+    found = sum(t["verdict"] == "slower" and not t["void"] for t in trials)
+    told = f"found in {found} of {len(trials)}; {_span(trials)}{_void(trials)}"
+    return [(_NAMES["planted10"], told, "found in all", found == len(trials))]
+
+
 def _planted2(trials: Sequence[Trial]) -> list[Row]:
     reversed_ = sum(t["verdict"] == "faster" and not t["void"] for t in trials)
     found = sum(t["verdict"] == "slower" and not t["void"] for t in trials)
@@ -112,6 +118,7 @@ def _ms(seconds: float) -> str:
 
 _NAMES = {
     "itself": "models against themselves",
+    "planted10": "10 % slower",
     "planted5": "5 % slower",
     "planted2": "2 % slower",
     "neighbour": "against itself beside a busy program",
@@ -121,6 +128,7 @@ _NAMES = {
 }
 _ROWS: dict[str, Callable[[Sequence[Trial]], list[Row]]] = {
     "itself": _itself,
+    "planted10": _planted10,
     "planted5": _planted5,
     "planted2": _planted2,
     "neighbour": _neighbour,

@@ -440,3 +440,32 @@ def test_the_check_holds_in_the_fast_way_too(add: Runner) -> None:
         with pytest.raises(InputError):
             add.run(feed)  # type: ignore[arg-type]
     assert add.run({"x": np.float32(1) + x}).keys() == {"y"}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    words=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), max_size=12),
+    layout=st.sampled_from(sorted(set(LAYOUTS) - {"unaligned"})),  # a reference cannot lie unaligned
+    columns=st.sampled_from([0, 1, 2, 3]),
+    fixed=st.booleans(),
+)
+def test_text_of_any_layout_gives_what_ort_gives_on_clean_copies(
+    folder: Path, words: list[str], layout: str, columns: int, fixed: bool
+) -> None:
+    path = folder / "text-and-number.onnx"
+    if not path.exists():
+        nodes = [tiny.node("Identity", ["s"], ["t"]), tiny.node("Add", ["x", "x"], ["y"])]
+        inputs = [tiny.info("s", T.STRING, [None, None]), tiny.info("x", T.FLOAT, [None])]
+        outputs = [tiny.info("t", T.STRING, [None, None]), tiny.info("y", T.FLOAT, [None])]
+        tiny.save(tiny.model(nodes, inputs, outputs), path)
+    rows = len(words) // columns if columns else 0
+    clean = np.array(words[: rows * columns], dtype=object).reshape(rows, columns)
+    fed = clean.astype(np.str_) if fixed and clean.size else clean
+    text, number = LAYOUTS[layout](fed), np.ones(2, np.float32)
+    want = np.array(text, dtype=object, subok=False)  # broadcast repeats its first row
+    with hotlap.open(path, threads=1, warm=False) as runner:
+        assert runner.path == "plain"
+        for results in (runner.run({"s": text, "x": number}), dict(runner.run({"x": number, "s": text}))):
+            theirs = runner.session.run(None, {"s": np.array(want, order="C"), "x": number})
+            assert results["t"].tolist() == theirs[0].tolist() == want.tolist()
+            assert same_bits(results["y"], theirs[1])

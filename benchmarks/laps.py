@@ -22,10 +22,11 @@ SECONDS, ROWS = 45.0, 64
 
 def main(quick: bool) -> dict[str, Any]:
     models = TWELVE[1:2] if quick else TWELVE
-    return {"models": [_row(model, _tuned(model, 12.0 if quick else SECONDS)) for model in models]}
+    return {"models": [row_of(model, tuned(model, 12.0 if quick else SECONDS)) for model in models]}
 
 
-def _tuned(model: RealModel, seconds: float) -> Tuning:
+def tuned(model: RealModel, seconds: float) -> Tuning:
+    """One tuning; again, twice at most, where other work made it void."""
     feeds = model.feeds(ROWS)
     for _ in range(3):
         tuning = tune(model.path.resolve(), data=feeds, scores=model.scores, budget=Budget(seconds=seconds))
@@ -35,7 +36,8 @@ def _tuned(model: RealModel, seconds: float) -> Tuning:
     return tuning
 
 
-def _row(model: RealModel, tuning: Tuning) -> dict[str, Any]:
+def row_of(model: RealModel, tuning: Tuning) -> dict[str, Any]:
+    """What is kept of a tuning: the headline, and what became of each candidate."""
     found = tuning.comparison
     row: dict[str, Any] = {
         "model": model.name,

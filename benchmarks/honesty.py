@@ -22,10 +22,10 @@ from hotlap.bench.arrivals import poisson
 
 CLAIM = (
     "Of 60 comparisons of a model with itself at most 6 claim a difference; a planted slowdown of 10 % is "
-    "found in every try, one of 5 % in 9 of 10 tries, each within 120 s, and one of 2 % is never called faster; beside a program that "
-    "keeps one core busy at most 1 in 10 claims a difference, or the run calls itself void. An open loop at "
-    "70 % of capacity agrees with a simulated queue within 10 %, a stall of 200 ms shows at its true weight, "
-    "and the harness adds less than 0.3 µs to a call."
+    "found in every try, one of 5 % in 9 of 10, each within 120 s, and one of 2 % is never called faster; "
+    "beside a program that keeps one core busy at most 1 in 10 claims a difference, or the run calls itself "
+    "void. An open loop at 70 % of capacity agrees with a simulated queue within 10 %, a stall of 200 ms "
+    "shows at its true weight, and the harness adds less than 0.3 µs to a call."
 )
 METHOD = (
     "Three models: a network of a few microseconds, a sentence encoder in 8 bits, and a captcha reader, the "

@@ -46,7 +46,8 @@ def _planted5(trials: Sequence[Trial]) -> list[Row]:
 def _planted10(trials: Sequence[Trial]) -> list[Row]:
     found = sum(t["verdict"] == "slower" and not t["void"] for t in trials)
     told = f"found in {found} of {len(trials)}; {_span(trials)}{_void(trials)}"
-    return [(_NAMES["planted10"], told, "found in all", found == len(trials))]
+    wanted = len(trials) * 9 // 10
+    return [(_NAMES["planted10"], told, f"at least {wanted}", found >= wanted)]
 
 
 def _planted2(trials: Sequence[Trial]) -> list[Row]:

@@ -96,7 +96,7 @@ class Race:
         return len(running) <= 1 or all(len(self.p50[r]) >= 2 * _SETTLED_AFTER for r in running)
 
     def level_with_leader(self) -> list[str]:
-        """The survivors that are as fast as the leader, the leader first: hardly behind, and within the noise.
+        """The survivors as fast as the leader, the leader first: hardly behind, and within the noise.
 
         The noise alone is not enough: after a few processes it hides large differences as well.
         """

@@ -30,7 +30,8 @@ CLAIM = (
 METHOD = (
     "Three models: a network of a few microseconds, a sentence encoder in 8 bits, and a captcha reader, the "
     "two on real inputs. A comparison is one `hotlap.compare` of 10 fresh processes a side of 0.3 s (20 "
-    "where 5 % is to be found; the usual 12 of 0.8 s where 10 % is). A slowdown is planted by a caller that busy-waits its share of each call's "
+    "where 5 % is to be found; the usual 12 of 0.8 s where 10 % is). A slowdown is planted by a caller that "
+    "busy-waits its share of each call's "
     "own time after it, inside the timed span; the other side has a caller that waits for nothing. The "
     "simulated queue gets the arrivals that were intended and the service times that were recorded; the "
     "stall is planted in a callable of 1 ms a call under 100 requests a second."

@@ -29,7 +29,8 @@ def test_it_writes_the_folder_and_says_what_was_found(
     shown = capsys.readouterr().out
     assert "cpu, 1 thread" in shown and "chosen" in shown
     assert "onnxruntime.InferenceSession(path) with no options" in " ".join(shown.split())
-    assert "fresh processes in turn" in " ".join(shown.split())
+    # On a machine that is busy with other work the comparison is void, and no ratio is shown.
+    assert ("Void" in shown) != ("fresh processes in turn" in " ".join(shown.split()))
     assert "made to fit the signature (give --data for your own)" in " ".join(shown.split())
     assert (tmp_path / "m.lap" / "plan.toml").is_file()
 

@@ -30,8 +30,7 @@ CLAIM = (
 METHOD = (
     "Three models: a network of a few microseconds, a sentence encoder in 8 bits, and a captcha reader, the "
     "two on real inputs. A comparison is one `hotlap.compare` of 10 fresh processes a side of 0.3 s (20 "
-    "where 5 % is to be found; the usual 12 of 0.8 s where 10 % is). A slowdown is planted by a caller that "
-    "busy-waits its share of each call's "
+    "where 5 % is to be found). A slowdown is planted by a caller that busy-waits its share of each call's "
     "own time after it, inside the timed span; the other side has a caller that waits for nothing. The "
     "simulated queue gets the arrivals that were intended and the service times that were recorded; the "
     "stall is planted in a callable of 1 ms a call under 100 requests a second."
@@ -51,7 +50,6 @@ class Size(NamedTuple):
     tries: int  # of each planted slowdown, and beside the neighbour; over all models
     short: Workload
     long: Workload
-    usual: Workload
     open: Workload
     stall: Workload
 
@@ -61,12 +59,11 @@ FULL = Size(
     tries=10,
     short=Workload(seconds=0.3, warmup=0.1, processes=10),
     long=Workload(seconds=0.3, warmup=0.1, processes=20),
-    usual=Workload(),
     open=Workload(seconds=6.0, warmup=0.3, processes=6),
     stall=Workload(seconds=10.0, warmup=0.0, processes=2),
 )
 _LITTLE = Workload(seconds=0.1, warmup=0.02, processes=2)
-QUICK = Size(1, 1, _LITTLE, _LITTLE, _LITTLE, Workload(seconds=0.5, warmup=0.1, processes=1), FULL.stall)
+QUICK = Size(1, 1, _LITTLE, _LITTLE, Workload(seconds=0.5, warmup=0.1, processes=1), FULL.stall)
 
 
 def main(quick: bool, parts: Sequence[str] = ()) -> dict[str, Any]:
@@ -95,7 +92,7 @@ def _itself(trials: Trials, size: Size) -> None:
 
 def _planted(share: float, part: str) -> Callable[[Trials, Size], None]:
     def measured(trials: Trials, size: Size) -> None:
-        workload = {"planted5": size.long, "planted10": size.usual}.get(part, size.short)
+        workload = size.long if part == "planted5" else size.short
         for name, count in _spread(size.tries).items():
             with _model(name) as (path, feeds):
                 # Both sides pay for the caller that can wait: on a call of microseconds it shows.

@@ -99,3 +99,11 @@ def test_nothing_names_a_path_of_a_machine() -> None:
         if path.suffix in {".py", ".md", ".toml", ".txt", ".json"} and name != "tests/test_house.py":
             text = path.read_text(encoding="utf-8")
             assert "/work/" not in text and "/root/" not in text, name
+
+
+def test_opening_a_model_does_not_load_masked_arrays(tmp_path: Path) -> None:
+    from tests import tiny
+
+    model = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    script = f"import hotlap, sys\nhotlap.open({str(model)!r})\nassert 'numpy.ma' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)

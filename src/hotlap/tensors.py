@@ -6,6 +6,7 @@ Pure numpy: this is the lowest room, and both the serving path and the tools sta
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,17 @@ import numpy.typing as npt
 
 from hotlap.errors import InputError
 
-__all__ = ["DTYPES", "DType", "Dim", "TensorSpec", "as_array", "check_feed", "nearest", "shape_problems"]
+__all__ = [
+    "DTYPES",
+    "DType",
+    "Dim",
+    "TensorSpec",
+    "as_array",
+    "check_feed",
+    "is_masked",
+    "nearest",
+    "shape_problems",
+]
 
 Dim = int | str | None
 """One axis: a fixed size, a symbol (equal symbols mean equal sizes), or None where nothing is known."""
@@ -227,6 +238,12 @@ def _name_problems(specs: Sequence[TensorSpec], feed: Mapping[str, Any]) -> list
     return lines + [f'input "{n}": missing from the feed' for n in missing]
 
 
+def is_masked(value: Any) -> bool:
+    """Whether it is a numpy.ma.MaskedArray, without loading numpy.ma, which takes longer than many a model."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(value, masked.MaskedArray)
+
+
 def _as_array(spec: TensorSpec, value: Any) -> tuple[Array | None, str]:
     dtype = spec.dtype
     if dtype is None:
@@ -237,7 +254,7 @@ def _as_array(spec: TensorSpec, value: Any) -> tuple[Array | None, str]:
         return _as_text(spec, value)
     if dtype.numpy is None:
         return None, f"{dtype.name} has no numpy dtype, so it cannot be fed as an array"
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         return None, "masked array given: its mask would be lost; fill it first with .filled(value)"
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)

@@ -19,7 +19,7 @@ from hotlap.runtime import ort
 from hotlap.runtime.copies import Copies
 from hotlap.runtime.packed import ForeignTensor
 from hotlap.runtime.signature import SMALL_INPUT
-from hotlap.tensors import DType, TensorSpec, as_array, check_feed
+from hotlap.tensors import DType, TensorSpec, as_array, check_feed, is_masked
 
 __all__ = ["as_arrays", "from_dlpack"]
 
@@ -63,7 +63,7 @@ def _made(spec: TensorSpec, value: Any, cast: bool, copies: Copies) -> Made:
         if isinstance(value, np.ndarray) and value.dtype != object:
             copies.count(spec.name, "text")
         return array, problem
-    if isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.ma.MaskedArray):
+    if isinstance(value, np.ndarray | np.generic) and not is_masked(value):
         return _from_numpy(spec, kind, np.asarray(value), cast, copies)
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         made, problem = from_dlpack(spec, value)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hotlap.errors import InputError, UsageError
 from hotlap.runtime.arrays import from_dlpack
 from hotlap.runtime.packed import ForeignTensor
-from hotlap.tensors import TensorSpec, nearest, shape_problems
+from hotlap.tensors import TensorSpec, is_masked, nearest, shape_problems
 
 __all__ = ["check_out", "empty_array", "follow", "sizes_in"]
 
@@ -69,7 +69,7 @@ def _target(spec: TensorSpec, value: Any) -> tuple[Any, str]:
         if not hasattr(value, "__dlpack__"):
             return None, f"{type(value).__name__} given, expected an array to write into"
         return _lent(spec, value)
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         return None, "masked array given: its mask would go stale"
     fits = value.dtype == kind.numpy if kind.numpy is not None else value.dtype.name == kind.name
     if not (fits and value.dtype.isnative):

@@ -239,7 +239,7 @@ def _name_problems(specs: Sequence[TensorSpec], feed: Mapping[str, Any]) -> list
 
 
 def is_masked(value: Any) -> bool:
-    """Whether it is a numpy.ma.MaskedArray, without loading numpy.ma, which takes longer than many a model."""
+    """Whether it is a numpy.ma.MaskedArray; numpy.ma is not loaded for it, since that takes milliseconds."""
     masked = sys.modules.get("numpy.ma")
     return masked is not None and isinstance(value, masked.MaskedArray)
 

@@ -280,7 +280,6 @@ def test_answers_outlive_the_runner(tmp_path: Path) -> None:
     assert all((y == 2 * rows).all() for rows, y in kept) and fill
 
 
-@pytest.mark.thread_unsafe(reason="it counts the threads' stores")
 def test_a_thread_that_ended_leaves_nothing_behind(add: Runner) -> None:
     def work() -> None:
         for _ in range(3):

@@ -5,7 +5,6 @@ Each returns an ``onnx.ModelProto``; `save` writes it. Weights are seeded, so eq
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,8 @@ node = helper.make_node
 
 
 def save(model: onnx.ModelProto, path: Path) -> Path:
-    """The model as a file at `path`, whole at once: tests run in several threads too. Returns the path."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(model.SerializeToString(deterministic=True))
-    Path(file.name).replace(path)
+    """The model as a file at `path`; returns the path."""
+    path.write_bytes(model.SerializeToString(deterministic=True))
     return path
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import NamedTuple
 
-ROW, LEFT, RIGHT, WIDTH, TOP = 26, 270, 160, 900, 44
+ROW, LEFT, RIGHT, WIDTH, TOP = 26, 300, 160, 930, 44
 DARK = "#1d2733"
 COLOURS = {"faster": "#1a7f4b", "slower": "#b3402a"}
 

@@ -22,7 +22,7 @@ from hotlap.bench import counters
 from hotlap.bench.calling import open_callable
 from hotlap.bench.cold import calls_until_steady
 from hotlap.bench.data import Feed, load_feeds, save_feeds
-from hotlap.bench.exchange import Outcome, Request, hand_back
+from hotlap.bench.exchange import Request, answer_and_end
 from hotlap.bench.loop import Call, Warmth, quiet_collector, shape_of, warm_up, with_handicap
 from hotlap.bench.making import made_feeds
 from hotlap.bench.meter import Meter
@@ -30,7 +30,6 @@ from hotlap.bench.result import MOST_SHAPES, ProcessResult, pack
 from hotlap.bench.slowest import InputTime, input_times
 from hotlap.bench.target import Target
 from hotlap.bench.traffic import Traffic, fine_sleep, overhead, run_traffic
-from hotlap.errors import HotlapError
 from hotlap.plan import Plan
 from hotlap.runtime import default_session, ort
 from hotlap.runtime import open as open_plan
@@ -172,16 +171,11 @@ def main(began: float) -> None:
     """Do what the request in the arguments says; the process began at `began`, on `time.time`'s scale."""
     request = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Request)
     end_with_parent()
-    try:
-        if request.make:
-            make_feeds(request)
-            outcome = Outcome(done=True)
-        else:
-            outcome = Outcome(done=True, result=measure_once(request, began))
-    except HotlapError as error:
-        outcome = Outcome(error="; ".join(str(error).splitlines()), kind=type(error).__name__)
-    except Exception as error:  # noqa: BLE001  it crosses a process border: the parent raises it again
-        outcome = Outcome(error=f"{type(error).__name__}: {' '.join(str(error).split())}")
-    code = hand_back(outcome, request.outcome)
-    sys.stderr.flush()
-    os._exit(code)  # some providers crash while they unload, after the answer is there
+
+    def work() -> ProcessResult | None:
+        if not request.make:
+            return measure_once(request, began)
+        make_feeds(request)
+        return None
+
+    answer_and_end(work, request.outcome)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 
 from hotlap.bench.result import ProcessResult
 from hotlap.bench.target import Target
 from hotlap.bench.workload import Workload
+from hotlap.errors import HotlapError
 
-__all__ = ["NO_ROOM", "Outcome", "Request", "hand_back"]
+__all__ = ["NO_ROOM", "Outcome", "Request", "answer_and_end", "hand_back"]
 
 NO_ROOM = 74
 """The exit code of a child that could not write its answer (EX_IOERR of sysexits.h)."""
@@ -48,6 +53,19 @@ class Outcome(msgspec.Struct, kw_only=True):
     result: ProcessResult | None = None
     error: str = ""
     kind: str = ""
+
+
+def answer_and_end(work: Callable[[], ProcessResult | None], file: str) -> NoReturn:
+    """The end of every child: do the work, write its `Outcome` or its error to `file`, and leave."""
+    try:
+        outcome = Outcome(done=True, result=work())
+    except HotlapError as error:
+        outcome = Outcome(error="; ".join(str(error).splitlines()), kind=type(error).__name__)
+    except Exception as error:  # noqa: BLE001  it crosses a process border: the parent raises it again
+        outcome = Outcome(error=f"{type(error).__name__}: {' '.join(str(error).split())}")
+    code = hand_back(outcome, file)
+    sys.stderr.flush()
+    os._exit(code)  # some providers crash while they unload, after the answer is there
 
 
 def hand_back(outcome: Outcome, file: str) -> int:

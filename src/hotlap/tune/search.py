@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,12 +21,10 @@ from hotlap.tune.heats import Clock, Heats
 from hotlap.tune.inputs import Feed, feeds_of, judged
 from hotlap.tune.judge import Judge
 from hotlap.tune.said import evidence, say
-from hotlap.tune.tuning import Budget, Trial, Tuning
+from hotlap.tune.tuning import Budget, Status, Trial, Tuning
 from hotlap.verify import Reference
 
 __all__ = ["tune"]
-
-log = logging.getLogger("hotlap.tune")
 
 RACE_ENDS = 0.55
 """Share of the budget after which no more candidates are raced; the rest is for the final comparison."""
@@ -184,12 +181,9 @@ class _Search:
     def result(self, budget: Budget, source: str) -> Tuning:
         """The final comparison of the best against the default, and all that was found."""
         chosen, comparison = self._final()
-        won = (
-            comparison is not None and comparison.verdict == "faster" and comparison.tail.verdict != "slower"
-        )
-        won = won and comparison is not None and not comparison.void
+        won = comparison is not None and _wins(comparison)
         candidate = chosen if won and chosen else self.fallback
-        verdict = self.judge.verdicts.get(candidate.gate) if candidate else None
+        verdict = self.judge.verdicts.get(candidate.gate)
         said = say(candidate, chosen, comparison, won, next(iter(self.refused.values()), None))
         plan = candidate.plan
         if won and comparison is not None:
@@ -242,7 +236,7 @@ class _Search:
         return Trial(
             label=label,
             plan=candidate.plan,
-            status=status,  # type: ignore[arg-type]
+            status=status,
             reason=reason,
             speedup=heats.speedup(label),
             speedup_p95=heats.speedup(label, 95),
@@ -251,7 +245,7 @@ class _Search:
             verdict=self.judge.verdicts.get(candidate.gate),
         )
 
-    def _fate(self, label: str, chosen: str) -> tuple[str, str]:
+    def _fate(self, label: str, chosen: str) -> tuple[Status, str]:
         if label in self.heats.failed:
             return "failed", self.heats.failed[label]
         if label in self.refused:
@@ -265,6 +259,11 @@ class _Search:
         return "kept", "raced to the end"
 
 
+def _wins(found: Comparison) -> bool:
+    """Faster beyond the noise at p50, not slower at p95, and not disturbed."""
+    return found.verdict == "faster" and found.tail.verdict != "slower" and not found.void
+
+
 def _providers(asked: Sequence[str] | None) -> Sequence[str]:
     """Short names of the providers to try, each of which loads."""
     if asked is None:
@@ -272,7 +271,7 @@ def _providers(asked: Sequence[str] | None) -> Sequence[str]:
     names = list(dict.fromkeys(provider_named(name).name for name in asked))
     for status in map(provider_status, names):
         if not status.loads:
-            raise ProviderUnavailable(f"{status.name}: {status.reason}: {status.remedy}")
+            raise ProviderUnavailable(status.label)
     return names
 
 

@@ -6,9 +6,9 @@ answers that are there; several passes one after the other. A candidate may cras
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,7 +17,7 @@ import msgspec
 
 from hotlap.bench import Target, save_feeds
 from hotlap.bench.child import end_with_parent, open_target
-from hotlap.bench.exchange import Outcome, hand_back
+from hotlap.bench.exchange import answer_and_end
 from hotlap.bench.npz import read_npz
 from hotlap.errors import HotlapError
 from hotlap.runtime import find_feed
@@ -123,16 +123,7 @@ def _numbered(feeds: Path, numbers: list[int] | None) -> Iterator[tuple[int, dic
 def main() -> None:
     request = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Request)
     end_with_parent()
-    try:
-        answer(request)
-        outcome = Outcome(done=True)
-    except HotlapError as error:
-        outcome = Outcome(error="; ".join(str(error).splitlines()), kind=type(error).__name__)
-    except Exception as error:  # noqa: BLE001  it crosses a process border: the parent raises it again
-        outcome = Outcome(error=f"{type(error).__name__}: {' '.join(str(error).split())}")
-    code = hand_back(outcome, request.outcome)
-    sys.stderr.flush()
-    os._exit(code)  # some providers crash while they unload, after the answers are there
+    answer_and_end(partial(answer, request), request.outcome)
 
 
 if __name__ == "__main__":

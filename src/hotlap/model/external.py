@@ -8,12 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from hotlap.errors import ModelError
 from hotlap.model.graph import tensors
 
-__all__ = ["external_files"]
+__all__ = ["ExternalProblem", "external_files"]
+
+
+class ExternalProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wrong with one file of external weights.
+
+    Attributes:
+        kind: what.
+        location: the file, as the model spells it.
+        tensor: the first tensor that wants it.
+        said: the problem, one line.
+        elsewhere: where a file of that name was found instead, inside the model's folder; "" where nowhere.
+    """
+
+    kind: Literal["missing", "moved", "changed", "cut short", "outside", "unreadable"]
+    location: str
+    tensor: str
+    said: str
+    elsewhere: str = ""
+
 
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
 _IN_MEMORY = "*/_ORT_MEM_ADDR_/*"  # what ORT writes for weights that lie in memory; never valid in a file

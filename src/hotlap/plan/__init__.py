@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hotlap.plan.checks import FORMAT
 from hotlap.plan.evidence import Evidence
+from hotlap.plan.facts import Facts, StuckAxis
 from hotlap.plan.files import write_whole
 from hotlap.plan.model_ref import External, ModelRef
 from hotlap.plan.options import Option
@@ -17,8 +18,10 @@ __all__ = [
     "SESSION_OPTIONS",
     "Evidence",
     "External",
+    "Facts",
     "ModelRef",
     "Option",
     "Plan",
+    "StuckAxis",
     "write_whole",
 ]

@@ -6,7 +6,8 @@ that has it and one that does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 from hotlap.inspect.case import Case
@@ -14,14 +15,28 @@ from hotlap.inspect.finding import Finding, Rule
 
 __all__ = ["RULES", "find_all"]
 
+log = logging.getLogger("hotlap.inspect")
+
 _MODULES: tuple[ModuleType, ...] = ()
 
 RULES: dict[str, Rule] = {m.RULE.code: m.RULE for m in _MODULES}
 """Code to rule, in the order of the codes."""
 
 
-def find_all(case: Case) -> Iterator[Finding]:
-    """What every rule finds, in the order of the codes. A rule that needs a run is skipped without one."""
+def find_all(case: Case, unjudged: Callable[[str], object] = lambda line: None) -> Iterator[Finding]:
+    """What every rule finds, in the order of the codes. A rule that needs a run is skipped without one.
+
+    Args:
+        case: the model.
+        unjudged: told, in one line, of each rule that failed on this model: a file may be broken in ways that
+            a rule's author did not think of, and the other rules are judged all the same.
+    """
     for module in _MODULES:
         if module.RULE.needs == "graph" or case.ran is not None:
-            yield from module.find(case)
+            try:
+                yield from list(module.find(case))
+            except Exception as error:
+                log.debug("rule %s failed", module.RULE.code, exc_info=True)
+                unjudged(
+                    f"{module.RULE.code}: the rule failed on this model: {type(error).__name__}: {error}"
+                )

@@ -28,7 +28,7 @@ def print_inspection(found: Inspection, notes: Sequence[str] = ()) -> None:
     if found.unknown:
         console.print("\n[bold]Not learned[/]")
         for line in found.unknown:
-            console.print(Padding(Text(printable(line)), (0, 0, 0, 2)))
+            console.print(Padding(Text(printable(line)), (0, 0, 0, 2), expand=False))
     console.print()
     for note in notes:
         console.print(Text(printable(note)))
@@ -56,7 +56,7 @@ def _print_finding(console: Console, finding: Finding) -> None:
         if value:
             table.add_row(Text(name, style="dim"), Text(printable(value)))
     if table.row_count:
-        console.print(Padding(table, (0, 0, 0, 2)))
+        console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 
 def _grid() -> Table:

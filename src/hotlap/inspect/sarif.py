@@ -64,7 +64,7 @@ def _home() -> str:
         links = metadata.metadata("hotlap").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
         return ""
-    named = dict(link.partition(", ")[::2] for link in links)
+    named: dict[str, str] = dict(str(link).partition(", ")[::2] for link in links)
     return named.get("Documentation", "").rstrip("/")
 
 

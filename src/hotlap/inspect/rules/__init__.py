@@ -12,12 +12,60 @@ from types import ModuleType
 
 from hotlap.inspect.case import Case
 from hotlap.inspect.finding import Finding, Rule
+from hotlap.inspect.rules import (
+    bound_to_a_host,
+    dead_branch,
+    duplicate_constants,
+    external_changed,
+    external_missing,
+    external_moved,
+    external_outside,
+    giant_constant,
+    input_passed_through,
+    ir_too_new,
+    name_made_twice,
+    names_differ_by_case,
+    opset_too_new,
+    refused,
+    sequence_or_map_output,
+    text,
+    unknown_operator,
+    unused_input,
+    unused_output,
+    value_without_maker,
+    weights_as_inputs,
+    zipmap,
+)
 
 __all__ = ["RULES", "find_all"]
 
 log = logging.getLogger("hotlap.inspect")
 
-_MODULES: tuple[ModuleType, ...] = ()
+_MODULES: tuple[ModuleType, ...] = (
+    opset_too_new,
+    ir_too_new,
+    unknown_operator,
+    bound_to_a_host,
+    external_missing,
+    external_changed,
+    external_outside,
+    external_moved,
+    refused,
+    zipmap,
+    sequence_or_map_output,
+    text,
+    weights_as_inputs,
+    input_passed_through,
+    names_differ_by_case,
+    unused_output,
+    dead_branch,
+    giant_constant,
+    duplicate_constants,
+    value_without_maker,
+    name_made_twice,
+    unused_input,
+)
+"""In the order of the codes."""
 
 RULES: dict[str, Rule] = {m.RULE.code: m.RULE for m in _MODULES}
 """Code to rule, in the order of the codes."""

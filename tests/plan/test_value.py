@@ -191,6 +191,13 @@ def test_files_lie_in_the_plans_folder(tmp_path: Path) -> None:
     )
 
 
+def test_weights_are_named_as_seen_from_the_graph_that_they_belong_to(tmp_path: Path) -> None:
+    key = "session.optimized_model_external_initializers_file_name"
+    plan = Plan(session={"optimized_model_filepath": "out.onnx", key: "out.data"})
+    assert plan.config_entries(tmp_path)[key] == "out.data"
+    assert tmp_path / "out.data" in plan.files(tmp_path).values()
+
+
 def test_provider_options_may_be_given_as_their_value() -> None:
     plan = Plan(providers=["openvino"], provider={"openvino": OpenVino(precision="bf16")})
     assert plan.provider == {"openvino": {"precision": "bf16"}}

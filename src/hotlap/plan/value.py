@@ -217,7 +217,8 @@ def _version(words: str) -> tuple[int, int]:
 def _placed(given: dict[str, Value], known: dict[str, Option], folder: Path | None) -> dict[str, Value]:
     if folder is None:
         return dict(given)
-    return {k: os.fspath(folder / str(v)) if known[k].kind == "path" else v for k, v in given.items()}
+    placed = {k for k in given if known[k].kind == "path" and not known[k].relative}
+    return {k: os.fspath(folder / str(v)) if k in placed else v for k, v in given.items()}
 
 
 def _entries(given: dict[str, Value], known: dict[str, Option], folder: Path | None) -> dict[str, str]:

@@ -83,7 +83,11 @@ def test_right_values_pass(field: str, value: Any, right: Any) -> None:
         ("facts", {"stuck": [{"input": "x"}]}, "facts.stuck[0]: axis is missing"),
         ("facts", {"stuck": [{"input": "x", "axis": "0"}]}, "facts.stuck[0].axis: expected a whole number"),
         ("facts", {"stuck": [{"input": "x", "axis": -1}]}, "facts.stuck.axis: expected a whole number of 0"),
-        ("facts", {"axes": {"x": -1}}, "facts.axes.x: expected a whole number of 0 or more, got the number -1"),
+        (
+            "facts",
+            {"axes": {"x": -1}},
+            "facts.axes.x: expected a whole number of 0 or more, got the number -1",
+        ),
         ("facts", {"axes": {"x": True}}, "facts.axes.x: expected a whole number, got true"),
         ("facts", {"shapes": {"y": [1.5]}}, "facts.shapes.y[0]: expected a whole number or a text"),
         ("facts", {"shapes": {"y": [-1]}}, "facts.shapes.y: expected a whole number of 0 or more"),

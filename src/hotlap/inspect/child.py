@@ -23,6 +23,7 @@ from hotlap.model.walk import ONNX
 from hotlap.plan import Plan
 from hotlap.runtime import Runner
 from hotlap.runtime.chain import Assigned, assigned
+from hotlap.runtime.probe import probe
 from hotlap.runtime.recipe import Recipe
 
 __all__ = ["answer", "main"]
@@ -50,8 +51,6 @@ class _Work:
         )
 
     def probe(self) -> Answer:
-        from hotlap.runtime.probe import probe
-
         runner = self.runner or self.opened()
         feed = load_feeds(self.request.feeds)[0] if self.request.feeds else None
         return Answer(facts=probe(runner, feed=feed, limits=self.request.limits))

@@ -14,6 +14,11 @@ def test_a_refusal_is_an_error_in_onnx_runtimes_words(tmp_path: Path) -> None:
     assert (finding.severity, finding.message) == ("error", "it does not load: Type Error: no")
 
 
+def test_a_refused_operator_is_left_to_its_own_rule(tmp_path: Path) -> None:
+    ran = Ran(refusal="No opset import for domain 'example.com'")
+    assert found(refused, tiny.unknown_operator(), tmp_path, ran=ran) == []
+
+
 def test_a_crash_while_it_ran_is_an_error(tmp_path: Path) -> None:
     (finding,) = found(refused, tiny.add(), tmp_path, ran=Ran(failure="the process crashed (SIGSEGV)"))
     assert finding.message == "running it ends the process: the process crashed (SIGSEGV)"

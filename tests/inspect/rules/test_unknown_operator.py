@@ -87,3 +87,12 @@ def test_what_onnx_runtime_refuses_is_told_in_its_words(tmp_path: Path, said: st
     (finding,) = found(unknown_operator, tiny.add(), tmp_path, ran=Ran(refusal=f"Fatal error: {said}"))
     assert finding.message == f"ONNX Runtime refuses an operator: {said}"
     assert found(unknown_operator, tiny.add(), tmp_path, ran=Ran(refusal="another reason")) == []
+
+
+def test_a_refused_operator_is_looked_up_in_the_graph(tmp_path: Path) -> None:
+    built = tiny.add()
+    built.opset_import[0].version = 6
+    ran = Ran(refusal="Could not find an implementation for Add(6) node with name ''")
+    (finding,) = found(unknown_operator, built, tmp_path, ran=ran)
+    assert finding.node == 'Add "→ y"'
+    assert finding.fix == "export again: ONNX Runtime begins with opset 7, this is 6"

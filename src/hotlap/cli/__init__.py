@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "tune": "Find the fastest plan whose answers agree, by measuring.",
     "run": "Run a model or a plan once on given inputs.",
     "bench": "Measure a model, a plan or a callable; compare it with others.",
+    "diff": "Say what differs between two models.",
     "compare": "Compare saved measurements; a gate for CI.",
     "record": "Run a program and record what it asks its models.",
     "doctor": "Say what can explain a number on this machine.",

@@ -30,7 +30,7 @@ def find(case: Case) -> Iterator[Finding]:
 
 
 def _fixed(walk: Walk, scope: Scope, value: str, known: dict[tuple[int, str], bool], deep: int = 0) -> bool:
-    """Whether a value is a constant, or follows from constants alone; `known` is what was found out before."""
+    """Whether a value is a constant, or follows from constants alone; `known` is what was found before."""
     home = walk.home(scope, value)
     if home is None or walk.is_constant(home, value):
         return home is not None

@@ -11,10 +11,33 @@ from types import ModuleType
 
 from hotlap.inspect.case import Case
 from hotlap.inspect.finding import Finding, Rule
+from hotlap.inspect.rules import (
+    attention_not_fused,
+    conv_activation_not_fused,
+    conv_batchnorm_not_fused,
+    copies_between_providers,
+    gelu_not_fused,
+    layernorm_not_fused,
+    matmul_add_not_fused,
+    nodes_without_provider,
+    provider_does_not_load,
+    skip_layernorm_not_fused,
+)
 
 __all__ = ["RULES", "find_all"]
 
-_MODULES: tuple[ModuleType, ...] = ()
+_MODULES: tuple[ModuleType, ...] = (
+    provider_does_not_load,
+    nodes_without_provider,
+    copies_between_providers,
+    conv_batchnorm_not_fused,
+    conv_activation_not_fused,
+    matmul_add_not_fused,
+    layernorm_not_fused,
+    skip_layernorm_not_fused,
+    gelu_not_fused,
+    attention_not_fused,
+)
 
 RULES: dict[str, Rule] = {m.RULE.code: m.RULE for m in _MODULES}
 """Code to rule, in the order of the codes."""

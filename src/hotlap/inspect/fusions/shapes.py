@@ -170,8 +170,12 @@ def _reduce(shapes: Shapes, node: Node, given: list[Shape | None]) -> Shape | No
     return tuple(1 if axis in gone else size for axis, size in enumerate(shape))
 
 
+def _filled(shapes: Shapes, node: Node, given: list[Shape | None]) -> Shape | None:
+    return shapes.ints(node, 0)
+
+
 _RULES: dict[str, Callable[[Shapes, Node, list[Shape | None]], Shape | None]] = {
     "MatMul": _matmul, "Gemm": _gemm, "Flatten": _flatten, "Transpose": _transpose, "Reshape": _reshape,
     "Unsqueeze": _unsqueeze, "Squeeze": _squeeze, "Gather": _gather, "ReduceMean": _reduce,
-    "ReduceSum": _reduce, "ReduceMax": _reduce,
+    "ReduceSum": _reduce, "ReduceMax": _reduce, "ConstantOfShape": _filled,
 }  # fmt: skip

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from hotlap.inspect.case import Case, Ran, Runtime
 from hotlap.inspect.rules import copies_between_providers
-from hotlap.model.anatomy import Anatomy
 from hotlap.model.walk import Walk
 from tests import tiny
 
@@ -16,7 +15,7 @@ PLACEMENT = {
 
 def case(copies: int, placement: dict[str, tuple[str, ...]]) -> Case:
     return Case(
-        anatomy=Anatomy(path="m.onnx"),
+        anatomy=None,  # these rules do not look at it
         walk=Walk(tiny.mlp()),
         weights={},
         runtime=Runtime(ort="1.32.0", providers=("cuda", "cpu")),

@@ -78,3 +78,20 @@ def test_a_gate_and_an_activation_without_a_fused_form_are_left_out() -> None:
     )
     assert look(conv_activation, gate.model()) == []
     assert look(conv_activation, graphs.conv_activation("Elu").read("c").model()) == []
+
+
+@pytest.mark.parametrize("level", ["ALL", "EXTENDED"])
+def test_nodes_without_names_are_found_too(level: str) -> None:
+    model = WHOLE.read("c").model()
+    for step in model.graph.node:
+        step.name = ""
+    (found,) = look(conv_activation, model, level)
+    assert found.pattern == 'Conv "→ c" and Relu "→ y"'
+    assert found.blockers[0].why == 'Neg "→ read" reads "c" too'
+
+
+def test_one_without_a_name_whose_value_never_leaves_the_blocked_layout_is_found_by_what_it_reads() -> None:
+    then = tiny.node("Conv", ["r", "k2"], ["y"])
+    whole = graphs.conv(tiny.node("Relu", ["c"], ["r"]), then, k2=graphs.normal(16, 16, 1, 1)).out("c")
+    (found,) = look(conv_activation, whole.model())
+    assert found.pattern == 'Conv "conv" and Relu "→ r"'

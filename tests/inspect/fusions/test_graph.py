@@ -99,4 +99,4 @@ def test_what_is_no_node_of_the_file_says_so() -> None:
     labels = {s.op: s.label for s in fixed.steps}
     assert labels["Reshape"] == 'the Reshape that makes "y"'
     gemm = next(fixed.nodes("Gemm"))
-    assert gemm.label == "a Gemm that ORT itself puts there"
+    assert gemm.label == "a Gemm of the executed graph"

@@ -88,17 +88,21 @@ class Graph:
 
     def readers(self, step: Step) -> list[Step]:
         """The steps that read a step's first result, each once."""
-        found = (n for scope, name in self._names(step) for n in self.walk.readers(scope, name))
+        found = self.behind(step.scope, step.output)
         return list(dict.fromkeys(self._of[id(n)] for n in found if id(n) in self._of))
+
+    def behind(self, scope: Scope, value: str) -> Iterator[Node]:
+        """The nodes that read a value, under whatever name, each as often as it reads it."""
+        return (n for inner, name in self._names(scope, value) for n in self.walk.readers(inner, name))
 
     def is_output(self, step: Step) -> str:
         """The name under which a graph gives a step's first result out; "" where none does."""
-        names = self._names(step)
+        names = self._names(step.scope, step.output)
         return next((name for scope, name in names if self.walk.is_output(scope, name)), "")
 
-    def _names(self, step: Step) -> list[tuple[Scope, str]]:
-        """The names of a step's first result, those behind nodes that pass it on included."""
-        names = [(step.scope, step.output)]
+    def _names(self, scope: Scope, value: str) -> list[tuple[Scope, str]]:
+        """The names of a value, those behind nodes that pass it on included."""
+        names = [(scope, value)]
         for scope, value in names:  # it grows while it is read
             passing = (n for n in self.walk.readers(scope, value) if id(n) in self._passing)
             names += [(n.scope, n.outputs[0]) for n in passing]
@@ -109,15 +113,18 @@ class Graph:
         op, value = _in_onnx_words(node)
         half = any(v.startswith(HALF) for v in (*node.inputs, *node.outputs))
         value = value.removeprefix(HALF)
+        if value not in self._valued:
+            behind = (name for _, name in self._names(node.scope, node.outputs[0]) if name in self._valued)
+            value = next(behind, value)
         return Step(node, op, inputs, value, half, self._label(node, op, value))
 
     def _label(self, node: Node, op: str, value: str) -> str:
-        if (node.op, node.proto.name) in self._named:
+        if (node.op, node.proto.name) in self._named and (node.proto.name or value == node.outputs[0]):
             return node.label
         short = op.rpartition(".")[2]
         if value in self._valued:
             return f'{node.scope.path}the {short} that makes "{value}"'
-        return f"{node.scope.path}a {short} that ORT itself puts there"
+        return f"{node.scope.path}a {short} of the executed graph"
 
 
 def _passes(node: Node) -> bool:

@@ -70,12 +70,19 @@ class Running:
             return None
         made = home.makers.get(step.value)
         if made is None:
-            # In a blocked layout the value's name is gone, the node's is not.
-            same = self._by_name.get((home.path, step.op, step.node.proto.name), [])
-            return same[0] if len(same) == 1 else None
+            return self._nameless(home, step)
         while made is not None and made.op != step.op and made.op in {*_FOLDED, "Identity"}:
             made = next((m for v in made.inputs if (m := home.makers.get(v)) and m.op != "Constant"), None)
         return made if made is not None and made.op == step.op else None
+
+    def _nameless(self, home: Scope, step: Step) -> Node | None:
+        """In a blocked layout the value's name is gone: the node's own tells, or what it reads."""
+        same = self._by_name.get((home.path, step.op, step.node.proto.name), [])
+        if not same and step.inputs and not step.node.proto.name:
+            maker = self.executed.maker(step.scope, step.inputs[0])
+            read = self.source.behind(home, maker.value if maker else step.inputs[0])
+            same = [node for node in dict.fromkeys(read) if node.op == step.op]
+        return same[0] if len(same) == 1 else None
 
     def still_runs(self, step: Step) -> bool:
         """Whether a step of the file's graph is executed on its own."""

@@ -68,6 +68,7 @@ def test_a_transpose_that_ort_itself_moves_in_is_told() -> None:
     (found,) = look(layer_norm, turned.model())
     assert kinds([found]) == ["shape operator in between"]
     assert found.blockers[0].why == 'the Transpose that makes "d" stands in between'
+    assert found.blockers[0].mend == "export with opset 17 or newer, which has the operator"
 
 
 def test_the_square_of_a_product_is_another_pattern_and_not_told() -> None:

@@ -22,7 +22,7 @@ def test_a_place_is_one_finding() -> None:
     assert found == Finding(
         code="HL599",
         severity="warning",
-        message='the place Relu "r0" did not become one thing: second reader: Neg "n" reads "c" too',
+        message='The place Relu "r0" did not become one thing: second reader: Neg "n" reads "c" too',
         node='Relu "r0"',
         tensor="c",
         cost="2 operators run where one would",
@@ -56,10 +56,13 @@ def test_only_the_first_are_told_one_by_one() -> None:
     assert found[-1] == Finding(
         code="HL599",
         severity="warning",
-        message="3 more places did not become one thing: 3 by second reader",
+        message="3 more places did not become one thing: second reader (3)",
         cost="9 operators more than fused",
     )
     assert len(list(tell(RULE, "one thing", places(EACH)))) == EACH
+    last = list(tell(RULE, "one thing", places(EACH + 1)))[-1]
+    assert last.message == "1 more place did not become one thing: not told (1)"
+    assert last.severity == "info"
 
 
 def test_a_node_is_blamed_once() -> None:

@@ -6,9 +6,10 @@ Where only its mean or its bias is in the way, ORT makes a SimplifiedLayerNormal
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
-from hotlap.inspect.fusions.blockers import Blocked, along, not_constant, wrong_dtype
+from hotlap.inspect.fusions.blockers import Blocked, Blocker, along, not_constant, wrong_dtype
 from hotlap.inspect.fusions.constants import dtype_name, integers
 from hotlap.inspect.fusions.graph import Graph, Step
 from hotlap.inspect.fusions.pattern import Link, after, before, either, made, other
@@ -17,6 +18,8 @@ from hotlap.inspect.fusions.running import Running
 __all__ = ["layer_norm"]
 
 _SIMPLIFIED = "SimplifiedLayerNormalization"
+_OPERATOR = 17
+"""The opset since which ONNX has the operator."""
 
 
 def layer_norm(run: Running) -> Iterator[Blocked]:
@@ -38,7 +41,14 @@ def layer_norm(run: Running) -> Iterator[Blocked]:
         )
         whole = "the rest of the" if step.op == _SIMPLIFIED else "the"
         pattern = f"{whole} layer normalisation from {first.label} to {last.label}"
-        yield Blocked(first, pattern, found, len(set(steps)) + 1)
+        blockers = tuple(_with_advice(b, run.opset) for b in found)
+        yield Blocked(first, pattern, blockers, len(set(steps)) + 1)
+
+
+def _with_advice(blocker: Blocker, opset: int) -> Blocker:
+    if blocker.kind != "shape operator in between" or opset >= _OPERATOR:
+        return blocker
+    return replace(blocker, mend=f"export with opset {_OPERATOR} or newer, which has the operator")
 
 
 def _head(graph: Graph, step: Step) -> list[Link] | None:

@@ -43,10 +43,11 @@ def tell(
     for place in told:
         yield _finding(rule, wanted, place, mends)
     if rest:
+        many = "place" if len(rest) == 1 else "places"
         yield Finding(
             code=rule.code,
             severity="warning" if any(_severity(p) == "warning" for p in rest) else "info",
-            message=f"{len(rest)} more places did not become {wanted}: {_counted(rest)}",
+            message=f"{len(rest)} more {many} did not become {wanted}: {_counted(rest)}",
             cost=f"{sum(p.steps - 1 for p in rest)} operators more than fused",
         )
 
@@ -56,10 +57,11 @@ def _finding(rule: Rule, wanted: str, place: Blocked, mends: Collection[Kind]) -
     fix = "" if first is None else first.mend or _MEND[first.kind]
     if first is not None and first.kind in mends:
         fix = f"hotlap optimize MODEL --fix {rule.code} -o OUT.onnx"
+    message = f"{place.pattern} did not become {wanted}: {_reason(place)}"
     return Finding(
         code=rule.code,
         severity=_severity(place),
-        message=f"{place.pattern} did not become {wanted}: {_reason(place)}",
+        message=message[:1].upper() + message[1:],
         node=place.node.label,
         tensor=first.value if first else "",
         cost=f"{place.steps} operators run where one would",
@@ -82,4 +84,4 @@ def _severity(place: Blocked) -> Severity:
 
 def _counted(places: list[Blocked]) -> str:
     kinds = Counter(p.blockers[0].kind if p.blockers else "not told" for p in places)
-    return ", ".join(f"{count} by {kind}" for kind, count in kinds.most_common())
+    return ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())

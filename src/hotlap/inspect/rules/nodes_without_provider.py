@@ -11,7 +11,7 @@ from hotlap.inspect.finding import Finding, Rule
 from hotlap.inspect.fusions.constants import dtype_name
 from hotlap.model.walk import Node, Walk
 
-__all__ = ["RULE", "find"]
+__all__ = ["RULE", "SAID", "find"]
 
 RULE = Rule(
     code="HL502",
@@ -21,9 +21,7 @@ RULE = Rule(
     needs="run",
 )
 
-_NO_KERNEL = re.compile(
-    r"Could not find an implementation for (\w[\w.]*)\(\d+\) node with name '(.{0,500}?)'"
-)
+SAID = re.compile(r"Could not find an implementation for (\w[\w.]*)\(\d+\) node with name '(.{0,500}?)'")
 """What ORT says where it has the operator, but no code for it with these types."""
 _NOT_TAKEN = re.compile(
     r"(\w+) does not take (\d+ of \d+ nodes \(.{0,500}?\)), and the CPU was not asked for"
@@ -36,7 +34,7 @@ def find(case: Case) -> Iterator[Finding]:
     ran = case.ran
     if ran is None:
         return
-    if kernel := _NO_KERNEL.search(ran.refusal):
+    if kernel := SAID.search(ran.refusal):
         yield _no_kernel(case, kernel[1], kernel[2])
     elif taken := _NOT_TAKEN.search(ran.refusal):
         yield _left(taken[1], taken[2])

@@ -104,5 +104,9 @@ def _teardown(namespace: dict[str, Any]) -> None:
 
 
 pytest_collect_file = Sybil(
-    parsers=[_parse], patterns=["README.md", "docs/**/*.md", "docs/*.md"], setup=_setup, teardown=_teardown
+    parsers=[_parse],
+    # One pattern a depth: before Python 3.13 a path's `**` matches one folder, no more and no less.
+    patterns=["README.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md"],
+    setup=_setup,
+    teardown=_teardown,
 ).pytest()

@@ -35,6 +35,16 @@ from hotlap.inspect.rules import (
     value_without_maker,
     weights_as_inputs,
     zipmap,
+    attention_not_fused,
+    conv_activation_not_fused,
+    conv_batchnorm_not_fused,
+    copies_between_providers,
+    gelu_not_fused,
+    layernorm_not_fused,
+    matmul_add_not_fused,
+    nodes_without_provider,
+    provider_does_not_load,
+    skip_layernorm_not_fused,
 )
 
 __all__ = ["RULES", "find_all"]
@@ -64,6 +74,16 @@ _MODULES: tuple[ModuleType, ...] = (
     value_without_maker,
     name_made_twice,
     unused_input,
+    provider_does_not_load,
+    nodes_without_provider,
+    copies_between_providers,
+    conv_batchnorm_not_fused,
+    conv_activation_not_fused,
+    matmul_add_not_fused,
+    layernorm_not_fused,
+    skip_layernorm_not_fused,
+    gelu_not_fused,
+    attention_not_fused,
 )
 """In the order of the codes."""
 

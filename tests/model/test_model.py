@@ -63,6 +63,17 @@ def test_what_is_missing_is_a_model_error(tmp_path: Path) -> None:
         Model.load(tiny.save(tiny.external_at("w.bin"), tmp_path / "m.onnx"))
 
 
+def test_a_model_without_its_weights_can_be_looked_at_but_not_saved(tmp_path: Path) -> None:
+    model = Model.load(tiny.save(tiny.external_at("w.bin"), tmp_path / "m.onnx"), external="report")
+    (problem,) = model.external_problems
+    assert (problem.kind, problem.location) == ("missing", "w.bin")
+    assert [n.op for n in model.walk.nodes()] == ["Add"]
+    assert model.files() == [model.path] and model.size == model.path.stat().st_size
+    with pytest.raises(ModelError, match="is missing"):
+        model.save(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
 # ── saving ────────────────────────────────────────────────────────────────────────────────────────────
 
 

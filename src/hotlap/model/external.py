@@ -6,7 +6,10 @@ model's own folder are read, links followed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
@@ -14,8 +17,27 @@ import msgspec
 
 from hotlap.errors import ModelError
 from hotlap.model.graph import tensors
+from hotlap.model.sizes import stored_bytes
+from hotlap.plan import External
+from hotlap.runtime.digest import file_digest
 
-__all__ = ["ExternalProblem", "external_files"]
+__all__ = [
+    "ExternalProblem",
+    "Reference",
+    "external_files",
+    "external_problems",
+    "found_files",
+    "is_external",
+    "place",
+    "reference",
+]
+
+Kind = Literal["missing", "moved", "changed", "cut short", "outside", "unreadable"]
+
+_EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
+_IN_MEMORY = "*/_ORT_MEM_ADDR_/*"  # what ORT writes for weights that lie in memory; never valid in a file
+_MOST_ENTRIES = 20_000
+"""Files and folders that are looked at for a file that moved: a model may lie in a home folder."""
 
 
 class ExternalProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,15 +51,67 @@ class ExternalProblem(msgspec.Struct, frozen=True, kw_only=True):
         elsewhere: where a file of that name was found instead, inside the model's folder; "" where nowhere.
     """
 
-    kind: Literal["missing", "moved", "changed", "cut short", "outside", "unreadable"]
+    kind: Kind
     location: str
     tensor: str
     said: str
     elsewhere: str = ""
 
 
-_EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
-_IN_MEMORY = "*/_ORT_MEM_ADDR_/*"  # what ORT writes for weights that lie in memory; never valid in a file
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Where one tensor says that its bytes lie.
+
+    Attributes:
+        tensor, location: its name; the file, as the model spells it.
+        offset, length: in bytes. Where the model gives no length it is what the tensor needs.
+        checksum: SHA1 of the whole file, 40 hexadecimal digits; "" where the model gives none.
+        said: what makes the place unreadable; "" where nothing does.
+
+    Source: onnx.proto3 (TensorProto.external_data) and ONNX's ExternalData.md.
+    """
+
+    tensor: str
+    location: str
+    offset: int = 0
+    length: int = 0
+    checksum: str = ""
+    said: str = ""
+
+
+def is_external(tensor: Any) -> bool:
+    """Whether a ``TensorProto`` keeps its bytes in another file."""
+    return bool(tensor.data_location == _EXTERNAL)
+
+
+def reference(tensor: Any) -> Reference:
+    """Where an external ``TensorProto`` says that its bytes lie."""
+    entry = {e.key: e.value for e in tensor.external_data}
+    name, location = tensor.name, entry.get("location", "")
+    needed = stored_bytes(tensor)
+    try:
+        offset = int(entry.get("offset") or 0)
+        length = int(entry.get("length") or 0) or needed or 0
+    except ValueError:
+        return Reference(name, location, said=f'weight "{name}" has no readable place in its file: {entry}')
+    said = ""
+    if offset < 0 or length < 0:
+        said = f'weight "{name}" has no readable place in its file: {entry}'
+    elif needed is not None and length < needed:
+        said = f'weight "{name}" needs {needed:,} bytes and points to {length:,}'
+    return Reference(name, location, offset, length, entry.get("checksum", ""), said)
+
+
+def place(folder: Path, location: str) -> Path:
+    """The file of that name in the model's folder, if it is there and nowhere else.
+
+    Raises:
+        ModelError: it is missing, no file, unreadable, or outside of the folder.
+    """
+    found = _place(folder, location)
+    if isinstance(found, Path):
+        return found
+    raise ModelError(found[1])
 
 
 def external_files(model: Any, path: Path) -> dict[str, Path]:
@@ -46,49 +120,160 @@ def external_files(model: Any, path: Path) -> dict[str, Path]:
     Raises:
         ModelError: a file is missing, too short, or outside of the model's folder.
     """
-    found: dict[str, Path] = {}
-    for tensor, location, end in _references(model):
-        if location not in found:
-            found[location] = _place(path, location)
-        have = found[location].stat().st_size
+    files = _Files(path.parent)
+    for problem in files.problems(model):
+        raise ModelError(f"{path}: {problem.said}")
+    return files.found
+
+
+def found_files(model: Any, path: Path) -> dict[str, Path]:
+    """Name as the model spells it, to the file; what is missing, unreadable or outside is left out."""
+    files = _Files(path.parent)
+    for _ in files.problems(model):
+        pass
+    return files.found
+
+
+def external_problems(
+    model: Any, path: Path, known: Mapping[str, External] | None = None
+) -> tuple[ExternalProblem, ...]:
+    """What is wrong with the model's files of external weights; one problem for each file.
+
+    A file is hashed only where the model (key ``checksum``, SHA1) or `known` says what its digest must be.
+
+    Args:
+        model: the ``ModelProto``.
+        path: where it was read from.
+        known: what a plan says of the files, by their names.
+    """
+    files = _Files(path.parent)
+    problems = {p.location: p for p in files.problems(model)}
+    for one in _changed(model, files.found, known or {}):
+        problems.setdefault(one.location, one)
+    return tuple(_looked_for(p, path) for p in problems.values())
+
+
+class _Files:
+    """The files of one model, each looked for once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.found: dict[str, Path] = {}
+        self._bad: set[str] = set()
+
+    def problems(self, model: Any) -> Iterator[ExternalProblem]:
+        """The first of each file."""
+        for one in _references(model):
+            if one.location in self._bad:
+                continue
+            kind, said = self._problem(one)
+            if said:
+                self._bad.add(one.location)
+                yield ExternalProblem(kind=kind, location=one.location, tensor=one.tensor, said=said)
+
+    def _problem(self, one: Reference) -> tuple[Kind, str]:
+        if one.said:
+            return "unreadable", one.said
+        if one.location not in self.found:
+            found = _place(self.folder, one.location)
+            if not isinstance(found, Path):
+                return found
+            self.found[one.location] = found
+        have, end = self.found[one.location].stat().st_size, one.offset + one.length
         if have < end:
-            raise ModelError(f'{found[location]}: cut short: weight "{tensor}" ends at byte {end} of {have}')
-    return found
+            where = f'its file of weights "{one.location}" is cut short'
+            return "cut short", f'{where}: weight "{one.tensor}" ends at byte {end} of {have}'
+        return "unreadable", ""
 
 
-def _references(model: Any) -> Iterator[tuple[str, str, int]]:
-    """(tensor, location, where it ends at the least) of each tensor that lies outside of the file."""
-    for tensor in tensors(model):
-        if tensor.data_location != _EXTERNAL:
-            continue
-        entry = {e.key: e.value for e in tensor.external_data}
-        try:
-            end = int(entry.get("offset") or 0) + int(entry.get("length") or 0)
-        except ValueError:
-            raise ModelError(f'weight "{tensor.name}" has no readable place in its file: {entry}') from None
-        yield tensor.name, entry.get("location", ""), end
+def _references(model: Any) -> Iterator[Reference]:
+    return (reference(t) for t in tensors(model) if is_external(t))
 
 
-def _place(path: Path, location: str) -> Path:
-    folder = path.parent
+def _place(folder: Path, location: str) -> Path | tuple[Kind, str]:
+    """The file, or what is wrong with it."""
     parts = PureWindowsPath(location), PurePosixPath(location)
     if (
         not location
         or location == _IN_MEMORY
         or any(p.is_absolute() or p.drive or ".." in p.parts for p in parts)
     ):
-        raise ModelError(f'{path}: wants weights from "{location}", outside of its own folder: refused')
+        return "outside", f'wants weights from "{location}", outside of its own folder: refused'
     file = folder / location
+    named = f'its file of weights "{location}"'
     try:
         real = file.resolve(strict=True)
+        if not real.is_relative_to(folder.resolve()):
+            return "outside", f"{named} links to {real}, outside of its folder: refused"
+        if not real.is_file():
+            return "unreadable", f"{named} is not a file"
+        if not os.access(real, os.R_OK):
+            return "unreadable", f"{named} cannot be read: permission denied"
     except FileNotFoundError:
-        raise ModelError(f'{path}: its file of weights "{location}" is missing from {folder}') from None
-    except OSError as error:
-        raise ModelError(f'{path}: its file of weights "{location}" cannot be read: {error}') from error
-    if not real.is_relative_to(folder.resolve()):
-        raise ModelError(
-            f'{path}: its file of weights "{location}" links to {real}, outside of its folder: refused'
-        )
-    if not real.is_file():
-        raise ModelError(f'{path}: its file of weights "{location}" is not a file')
+        return "missing", f"{named} is missing from {folder}"
+    except (OSError, ValueError, RuntimeError) as error:  # a name with a zero byte; links in a circle
+        return "unreadable", f"{named} cannot be read: {error}"
     return file
+
+
+def _changed(
+    model: Any, found: Mapping[str, Path], known: Mapping[str, External]
+) -> Iterator[ExternalProblem]:
+    checked: dict[tuple[str, str], bool] = {}
+    for one in _references(model):
+        file = found.get(one.location)
+        if file is None:
+            continue
+        key = one.location, one.checksum.lower()
+        if key not in checked:
+            checked[key] = _is_as_known(file, known.get(one.location)) and _has_sha1(file, key[1])
+        if not checked[key]:
+            said = f'its file of weights "{one.location}" is not the one that it was saved with'
+            yield ExternalProblem(kind="changed", location=one.location, tensor=one.tensor, said=said)
+
+
+def _is_as_known(file: Path, known: External | None) -> bool:
+    return known is None or (file.stat().st_size == known.size and file_digest(file) == known.digest)
+
+
+def _has_sha1(file: Path, checksum: str) -> bool:
+    if not checksum:
+        return True
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha1").hexdigest() == checksum
+
+
+def _looked_for(problem: ExternalProblem, path: Path) -> ExternalProblem:
+    """The problem; where a file of that name lies elsewhere in the model's folder, it has moved."""
+    if problem.kind not in ("missing", "outside"):
+        return problem
+    name = PureWindowsPath(problem.location).name.casefold()  # it takes both kinds of slash
+    for file in _below(path.parent) if name else ():
+        if file.name.casefold() == name and isinstance(
+            _place(path.parent, inside := file.relative_to(path.parent).as_posix()), Path
+        ):
+            return msgspec.structs.replace(
+                problem,
+                kind="moved",
+                elsewhere=inside,
+                said=f'{problem.said}; a file of that name lies at "{inside}"',
+            )
+    return problem
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files in a folder, those nearest first; not all of a very large one."""
+    folders, seen = [folder], 0
+    for here in folders:  # it grows on the way
+        try:
+            entries = sorted(os.scandir(here), key=lambda e: e.name)
+        except OSError:
+            continue
+        for entry in entries:
+            seen += 1
+            if seen > _MOST_ENTRIES:
+                return
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(here / entry.name)
+            else:
+                yield here / entry.name

@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from hotlap.model.external import external_files
+from hotlap.errors import ModelError
+from hotlap.model.external import ExternalProblem, external_files, external_problems, found_files
 from hotlap.model.graph import load_graph, signature
 from hotlap.model.ids import id_limits
+from hotlap.model.walk import Walk
 from hotlap.plan import External, ModelRef
 from hotlap.plan.files import storage_error
 from hotlap.runtime.digest import file_digest
@@ -31,21 +33,36 @@ class Model:
         ir_version: of the file format.
         producer: what wrote the file, with its version; "" where it does not say.
         size: bytes of the file and its external weights together.
+        proto: the ``onnx.ModelProto``, for reading only; external weights are not in it.
+        external_problems: what is wrong with the files of external weights; only where it was loaded so.
     """
 
-    def __init__(self, path: Path, graph: Any, external: Mapping[str, Path]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        proto: Any,
+        external: Mapping[str, Path],
+        external_problems: tuple[ExternalProblem, ...] = (),
+    ) -> None:
         self.path = path
-        self.inputs, self.outputs = signature(graph)
-        self.opset: dict[str, int] = {o.domain: o.version for o in graph.opset_import}
-        self.ir_version: int = graph.ir_version
-        self.producer = f"{graph.producer_name} {graph.producer_version}".strip()
-        self._graph = graph
+        self.inputs, self.outputs = signature(proto)
+        self.opset: dict[str, int] = {o.domain: o.version for o in proto.opset_import}
+        self.ir_version: int = proto.ir_version
+        self.producer = f"{proto.producer_name} {proto.producer_version}".strip()
+        self.proto = proto
+        self.external_problems = external_problems
         self._external = MappingProxyType(dict(external))
         self.size = sum(f.stat().st_size for f in self.files())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, external: Literal["refuse", "report"] = "refuse") -> Self:
         """Reads the file's graph. External weights are looked for but not read.
+
+        Args:
+            path: the .onnx file.
+            external: what becomes of a model whose external weights are not as they should be: it is
+                refused; or it is loaded, to be looked at, and `external_problems` tells what is wrong. A
+                file whose checksum the model knows is then hashed.
 
         Raises:
             ModelError: the file is missing, not ONNX or cut short; a file of external weights is missing,
@@ -53,8 +70,10 @@ class Model:
             MissingExtra: onnx is not installed.
         """
         path = Path(path)
-        graph = load_graph(path)
-        return cls(path, graph, external_files(graph, path))
+        proto = load_graph(path)
+        if external == "refuse":
+            return cls(path, proto, external_files(proto, path))
+        return cls(path, proto, found_files(proto, path), external_problems(proto, path))
 
     def __repr__(self) -> str:
         takes = ", ".join(f"{s.name} {s.label}" for s in self.inputs)
@@ -65,6 +84,11 @@ class Model:
     def digest(self) -> str:
         """``"sha256:<64 hex digits>"`` of the .onnx file alone."""
         return file_digest(self.path)
+
+    @cached_property
+    def walk(self) -> Walk:
+        """Every node with the place where it stands."""
+        return Walk(self.proto)
 
     @cached_property
     def external(self) -> dict[str, External]:
@@ -86,7 +110,7 @@ class Model:
         """Integer input to the number of rows of the table that it is looked up in; only where the graph
         shows it."""
         integers = frozenset(s.name for s in self.inputs if s.dtype is not None and s.dtype.is_integer)
-        return id_limits(self._graph, integers)
+        return id_limits(self.proto, integers)
 
     def save(self, folder: str | os.PathLike[str], link: bool = True) -> Path:
         """Lays the model and its external weights into a folder, whole or not at all.
@@ -100,8 +124,11 @@ class Model:
             The .onnx file in the folder.
 
         Raises:
+            ModelError: it was loaded in spite of problems with its external weights.
             StorageError: the disk is full, or there is no permission; nothing half-written is left.
         """
+        if self.external_problems:
+            raise ModelError(f"{self.path}: {self.external_problems[0].said}")
         target = Path(folder)
         try:
             target.mkdir(parents=True, exist_ok=True)

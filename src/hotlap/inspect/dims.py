@@ -32,7 +32,7 @@ class Clash:
 
 
 def broadcast(shapes: Sequence[Dims | None]) -> tuple[Dims | None, list[Clash]]:
-    """The shape of an elementwise result (ONNX's multidirectional broadcasting), and the symbols that clash."""
+    """The shape of an elementwise result (ONNX's multidirectional broadcasting), and what clashes."""
     known = [s for s in shapes if s is not None]
     if len(known) != len(shapes) or not known:
         return None, []
@@ -57,7 +57,7 @@ def _one(sizes: tuple[Size, ...], clashes: list[Clash]) -> Size:
 
 
 def joined(shapes: Sequence[Dims | None], axis: int) -> tuple[Dims | None, list[Clash]]:
-    """The shape of tensors laid one after the other along an axis (``Concat``), and the symbols that clash."""
+    """The shape of tensors laid one after the other along an axis (``Concat``), and what clashes."""
     known = [s for s in shapes if s is not None]
     if len(known) != len(shapes) or not known or len({len(s) for s in known}) > 1:
         return None, []
@@ -90,7 +90,7 @@ def _same(sizes: Sequence[Size], clashes: list[Clash]) -> Size:
 
 
 def reshaped(data: Dims | None, target: Dims, zero_is_size: bool = False) -> tuple[Dims, list[Clash]]:
-    """The shape that ``Reshape`` gives, and the symbols that clash.
+    """The shape that ``Reshape`` gives, and what clashes.
 
     Args:
         data: the shape before; None: not even its rank is known.

@@ -6,31 +6,21 @@ not known here makes values of unknown shape, so whatever is said holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from hotlap.inspect.dims import Clash, Dims, Size, broadcast, joined, reshaped
+from hotlap.inspect.asking import ASKED, MOST, Asked
+from hotlap.inspect.dims import Clash, Dims, Size
+from hotlap.inspect.shaping import ALL_ALIKE, SHAPE
 from hotlap.model.constants import array, constant
 from hotlap.model.walk import Node, Scope, Walk
 
-__all__ = ["Asked", "Shapes", "Stuck", "shapes"]
-
-_MOST_ASKED = 64
-"""A tensor of integers with more elements than this is no shape."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One number of a tensor that serves as a shape: what it is and the constant that says so ("" if none)."""
-
-    size: Size
-    source: str = ""
+__all__ = ["Shapes", "Stuck", "shapes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +77,17 @@ class Shapes:
         if not outputs or any(True for _ in node.subgraphs()):
             return
         op = node.op.removeprefix("com.microsoft.")
-        how = _SHAPE.get(op)
+        how = SHAPE.get(op)
         try:
             made = how(self, node) if how else None
-            number = _ASKED[op](self, node) if op in _ASKED else None
+            number = ASKED[op](self, node) if op in ASKED else None
         except (IndexError, TypeError, ValueError, OverflowError):
             return  # a node that is not as its operator is defined: ORT will say so
         if number is not None:
             self._asked.setdefault(outputs[0], number)
         if how is None or outputs[0] in self._dims:
             return
-        same = outputs if op in _ALL_ALIKE else outputs[:1]
+        same = outputs if op in ALL_ALIKE else outputs[:1]
         self._dims.update(dict.fromkeys(same, made))
 
     def input(self, node: Node, number: int) -> Dims | None:
@@ -126,11 +116,11 @@ class Shapes:
 def _small(walk: Walk, scope: Scope, value: str) -> npt.NDArray[Any] | None:
     tensor = walk.constant(scope, value)
     if tensor is not None:
-        small = len(tensor.dims) <= 1 and all(0 <= d <= _MOST_ASKED for d in tensor.dims)
+        small = len(tensor.dims) <= 1 and all(0 <= d <= MOST for d in tensor.dims)
         found = array(tensor) if small else None
     else:
         found = constant(walk, scope, value)
-    if found is None or found.size > _MOST_ASKED or not np.issubdtype(found.dtype, np.integer):
+    if found is None or found.size > MOST or not np.issubdtype(found.dtype, np.integer):
         return None
     return found
 
@@ -148,372 +138,6 @@ def _declared(root: Scope, name: str) -> Dims | None:
             dims.append(dim.dim_param if named else f"{name}[{axis}]")
     return tuple(dims)
 
-
-def _axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise ValueError(axis)
-    return axis % rank
-
-
-# ── what each operator makes ──────────────────────────────────────────────────────────────────────────
-
-
-def _first(s: Shapes, n: Node) -> Dims | None:
-    return s.input(n, 0)
-
-
-def _constant_dims(s: Shapes, n: Node) -> Dims | None:
-    tensor = n.attribute("value")
-    if tensor is not None:
-        return tuple(int(d) for d in tensor.dims)
-    found = constant(s.walk, n.scope, n.proto.output[0])
-    return None if found is None else found.shape
-
-
-def _elementwise(s: Shapes, n: Node) -> Dims | None:
-    dims, clashes = broadcast([s.input(n, i) for i in range(len(n.proto.input))])
-    s.pin(n, clashes, _guilty(s, n))
-    return dims
-
-
-def _guilty(s: Shapes, n: Node) -> str:
-    """The first constant that the node reads: what holds a size that the rest does not have."""
-    return next((v for v in n.proto.input if v and s.walk.is_constant(n.scope, v)), "")
-
-
-def _matmul(s: Shapes, n: Node) -> Dims | None:
-    wide = {"QLinearMatMul": 3, "MatMul": 1, "MatMulInteger": 1, "MatMulIntegerToFloat": 1}
-    return _product(s, n, s.input(n, 0), s.input(n, wide.get(n.proto.op_type, 1)))
-
-
-def _product(s: Shapes, n: Node, a: Dims | None, b: Dims | None) -> Dims | None:
-    if a is None or b is None or not a or not b:
-        return None
-    before, clashes = broadcast([a[:-2], b[:-2]])
-    s.pin(n, clashes, _guilty(s, n))
-    if before is None:
-        return None
-    return (*before, *(a[-2:-1]), *(b[-1:] if len(b) > 1 else ()))
-
-
-def _gemm(s: Shapes, n: Node) -> Dims | None:
-    a, b = s.input(n, 0), s.input(n, 3 if n.proto.op_type == "QGemm" else 1)
-    if a is None or b is None or len(a) != 2 or len(b) != 2:
-        return None
-    return a[1 if n.attribute("transA", 0) else 0], b[0 if n.attribute("transB", 0) else 1]
-
-
-def _conv(s: Shapes, n: Node) -> Dims | None:
-    at = {"QLinearConv": 3}.get(n.proto.op_type, 1)
-    x, w = s.input(n, 0), s.input(n, at)
-    return None if x is None or w is None or not w else (x[0], w[0], *(None,) * (len(x) - 2))
-
-
-def _pool(s: Shapes, n: Node) -> Dims | None:
-    x = s.input(n, 0)
-    return None if x is None else (*x[:2], *(None,) * (len(x) - 2))
-
-
-def _global(s: Shapes, n: Node) -> Dims | None:
-    x = s.input(n, 0)
-    return None if x is None else (*x[:2], *(1,) * (len(x) - 2))
-
-
-def _transpose(s: Shapes, n: Node) -> Dims | None:
-    x = s.input(n, 0)
-    if x is None:
-        return None
-    order = n.attribute("perm", list(range(len(x)))[::-1])
-    if sorted(order) != list(range(len(x))):
-        return None
-    return tuple(x[i] for i in order)
-
-
-def _reshape(s: Shapes, n: Node) -> Dims | None:
-    target = s.asked(n.proto.input[1]) if len(n.proto.input) > 1 else None
-    if target is None:
-        return None
-    dims, clashes = reshaped(s.input(n, 0), tuple(a.size for a in target), bool(n.attribute("allowzero", 0)))
-    s.pin(n, clashes, next((a.source for a in target if a.source), ""))
-    return tuple(None if isinstance(d, int) and d < 0 else d for d in dims)
-
-
-def _flatten(s: Shapes, n: Node) -> Dims | None:
-    x, axis = s.input(n, 0), n.attribute("axis", 1)
-    if x is None or not -len(x) <= axis <= len(x):
-        return None
-    at = axis + len(x) if axis < 0 else axis
-    front = reshaped(x[:at], (-1,))[0] if at else (1,)
-    back = reshaped(x[at:], (-1,))[0] if at < len(x) else (1,)
-    return (*front, *back)
-
-
-def _squeeze(s: Shapes, n: Node) -> Dims | None:
-    x, axes = s.input(n, 0), s.numbers(n, 1, "axes")
-    if x is None or (axes is None and (None in x or any(isinstance(d, str) for d in x))):
-        return None
-    gone = {i for i, d in enumerate(x) if d == 1} if axes is None else {_axis(a, len(x)) for a in axes}
-    if len([v for v in n.proto.input if v]) > 1 and axes is None:
-        return None
-    s.pin(n, [Clash(d, (1,)) for i in sorted(gone) if isinstance(d := x[i], str)])
-    return tuple(d for i, d in enumerate(x) if i not in gone)
-
-
-def _unsqueeze(s: Shapes, n: Node) -> Dims | None:
-    x, axes = s.input(n, 0), s.numbers(n, 1, "axes")
-    if x is None or axes is None:
-        return None
-    rank = len(x) + len(axes)
-    new, rest = {_axis(a, rank) for a in axes}, iter(x)
-    if len(new) != len(axes):
-        return None
-    return tuple(1 if i in new else next(rest) for i in range(rank))
-
-
-def _concat(s: Shapes, n: Node) -> Dims | None:
-    dims, clashes = joined([s.input(n, i) for i in range(len(n.proto.input))], n.attribute("axis", 0))
-    s.pin(n, clashes, _guilty(s, n))
-    return dims
-
-
-def _along_axis_unknown(s: Shapes, n: Node) -> Dims | None:
-    x, axis = s.input(n, 0), n.attribute("axis", -1 if n.proto.op_type == "TopK" else 0)
-    if x is None:
-        return None
-    at = _axis(axis, len(x))
-    return (*x[:at], None, *x[at + 1 :])
-
-
-def _slice(s: Shapes, n: Node) -> Dims | None:
-    x = s.input(n, 0)
-    starts = s.numbers(n, 1, "starts")
-    axes = s.numbers(n, 3, "axes")
-    if x is None:
-        return None
-    if axes is None and starts is not None and len([v for v in n.proto.input[3:4] if v]) == 0:
-        axes = list(range(len(starts)))
-    if axes is None:
-        return (None,) * len(x)
-    cut = {_axis(a, len(x)) for a in axes}
-    return tuple(None if i in cut else d for i, d in enumerate(x))
-
-
-def _gather(s: Shapes, n: Node) -> Dims | None:
-    x, at = s.input(n, 0), s.input(n, 1)
-    if x is None or at is None:
-        return None
-    axis = _axis(n.attribute("axis", 0), len(x))
-    return (*x[:axis], *at, *x[axis + 1 :])
-
-
-def _second(s: Shapes, n: Node) -> Dims | None:
-    return s.input(n, 1)
-
-
-def _reduce(s: Shapes, n: Node) -> Dims | None:
-    x = s.input(n, 0)
-    axes = reduced(s, n)
-    if x is None or axes is None:
-        return None
-    if n.attribute("keepdims", 1):
-        return tuple(1 if i in axes else d for i, d in enumerate(x))
-    return tuple(d for i, d in enumerate(x) if i not in axes)
-
-
-def reduced(s: Shapes, n: Node) -> set[int] | None:
-    """The axes that a ``Reduce…``, ``ArgMax`` or ``ArgMin`` node gathers up; None where not known."""
-    x = s.input(n, 0)
-    if x is None:
-        return None
-    if n.proto.op_type in ("ArgMax", "ArgMin"):
-        return {_axis(n.attribute("axis", 0), len(x))}
-    axes = s.numbers(n, 1, "axes")
-    if axes is None and len(n.proto.input) > 1 and n.proto.input[1]:
-        return None
-    if not axes:
-        return set() if n.attribute("noop_with_empty_axes", 0) else set(range(len(x)))
-    return {_axis(a, len(x)) for a in axes}
-
-
-def _expand(s: Shapes, n: Node) -> Dims | None:
-    target = s.asked(n.proto.input[1]) if len(n.proto.input) > 1 else None
-    x = s.input(n, 0)
-    if target is None or x is None:
-        return None
-    dims, clashes = broadcast([x, tuple(a.size for a in target)])
-    works = {c.works[-1] for c in clashes if c.works}
-    s.pin(n, clashes, next((a.source for a in target if a.size in works), ""))
-    return dims
-
-
-def _tile(s: Shapes, n: Node) -> Dims | None:
-    x, times = s.input(n, 0), s.numbers(n, 1)
-    if x is None or times is None or len(times) != len(x):
-        return None if x is None else (None,) * len(x)
-    return tuple(
-        d if t == 1 else d * t if isinstance(d, int) else None for d, t in zip(x, times, strict=True)
-    )
-
-
-def _of_shape(s: Shapes, n: Node) -> Dims | None:
-    target = s.asked(n.proto.input[0])
-    return None if target is None else tuple(a.size for a in target)
-
-
-def _shape(s: Shapes, n: Node) -> Dims | None:
-    x = s.input(n, 0)
-    return None if x is None else (len(x[_part(n, len(x))]),)
-
-
-def _part(n: Node, rank: int) -> slice:
-    start, end = n.attribute("start", 0), n.attribute("end", rank)
-    clamp = lambda i: min(max(i + rank if i < 0 else i, 0), rank)  # noqa: E731
-    return slice(clamp(start), clamp(end))
-
-
-def _pad(s: Shapes, n: Node) -> Dims | None:
-    x, pads = s.input(n, 0), s.numbers(n, 1, "pads")
-    if x is None:
-        return None
-    if pads is None or len(pads) != 2 * len(x):
-        return (None,) * len(x)
-    return tuple(
-        d if a == b == 0 else d + a + b if isinstance(d, int) else None
-        for d, a, b in zip(x, pads[: len(x)], pads[len(x) :], strict=True)
-    )
-
-
-def _resize(s: Shapes, n: Node) -> Dims | None:
-    x = s.input(n, 0)
-    return None if x is None else (None,) * len(x)
-
-
-def _recurrent(s: Shapes, n: Node) -> Dims | None:
-    """X [steps, rows, features] to Y [steps, directions, rows, hidden]; in layout 1 the rows stand first."""
-    x, w = s.input(n, 0), s.input(n, 1)
-    if x is None or w is None or len(x) != 3 or not w:
-        return None
-    rows_first = bool(n.attribute("layout", 0))
-    steps, rows = (x[1], x[0]) if rows_first else (x[0], x[1])
-    for number in (5, 6):
-        start = s.input(n, number) if n.proto.op_type in ("LSTM", "GRU", "RNN") else None
-        if start is not None and len(start) == 3:
-            have = start[0 if rows_first else 1]
-            if isinstance(have, int) and isinstance(rows, str):
-                s.pin(n, [Clash(rows, (have,))], n.proto.input[number])
-    hidden = n.attribute("hidden_size")
-    return (rows, steps, w[0], hidden) if rows_first else (steps, w[0], rows, hidden)
-
-
-_UNARY = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization Cast CastLike Ceil Celu Clip Cos Cosh CumSum "
-    "DequantizeLinear Dropout DynamicQuantizeLinear Elu Erf Exp EyeLike Floor Gelu GroupNormalization "
-    "HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN LayerNormalization "
-    "LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not PRelu QuantizeLinear "
-    "RMSNormalization RandomNormalLike RandomUniformLike Reciprocal Relu Round ScatterElements ScatterND Selu "
-    "Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu "
-    "BiasGelu FastGelu QuickGelu SkipLayerNormalization SimplifiedLayerNormalization"
-)
-_BROADCAST = (
-    "Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min "
-    "Mod Mul Or Pow Sub Sum Where Xor"
-)
-_REDUCE = (
-    "ArgMax ArgMin ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
-    "ReduceSum ReduceSumSquare"
-)
-_SHAPE: Mapping[str, Callable[[Shapes, Node], Dims | None]] = {
-    **dict.fromkeys(_UNARY.split(), _first),
-    **dict.fromkeys(_BROADCAST.split(), _elementwise),
-    **dict.fromkeys(_REDUCE.split(), _reduce),
-    **dict.fromkeys(("MatMul", "MatMulInteger", "QLinearMatMul", "MatMulIntegerToFloat"), _matmul),
-    **dict.fromkeys(("DynamicQuantizeMatMul",), _matmul),
-    **dict.fromkeys(("Gemm", "QGemm"), _gemm),
-    **dict.fromkeys(("Conv", "ConvInteger", "QLinearConv", "FusedConv"), _conv),
-    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool),
-    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _global),
-    **dict.fromkeys(("Split", "TopK", "Compress"), _along_axis_unknown),
-    **dict.fromkeys(("Resize", "Upsample"), _resize),
-    **dict.fromkeys(("LSTM", "GRU", "RNN"), _recurrent),
-    "Concat": _concat, "Constant": _constant_dims, "ConstantOfShape": _of_shape, "Expand": _expand,
-    "Flatten": _flatten, "Gather": _gather, "GatherElements": _second, "Pad": _pad, "Reshape": _reshape,
-    "Shape": _shape, "Slice": _slice, "Squeeze": _squeeze, "Tile": _tile, "Transpose": _transpose,
-    "Unsqueeze": _unsqueeze,
-}  # fmt: skip
-_ALL_ALIKE = frozenset({"Split", "TopK"})
-"""Their outputs have shapes alike (as far as is told here); of others only the first output is followed."""
-
-
-# ── shapes that are computed ──────────────────────────────────────────────────────────────────────────
-
-_Asked = tuple[Asked, ...] | None
-
-
-def _asked_of_shape(s: Shapes, n: Node) -> _Asked:
-    x = s.input(n, 0)
-    return None if x is None else tuple(Asked(d) for d in x[_part(n, len(x))])
-
-
-def _asked_same(s: Shapes, n: Node) -> _Asked:
-    return s.asked(n.proto.input[0])
-
-
-def _asked_joined(s: Shapes, n: Node) -> _Asked:
-    parts = [s.asked(v) for v in n.proto.input]
-    known = [p for p in parts if p is not None]
-    return sum(known, ()) if len(known) == len(parts) and n.attribute("axis", 0) in (0, -1) else None
-
-
-def _asked_picked(s: Shapes, n: Node) -> _Asked:
-    numbers, at = s.asked(n.proto.input[0]), s.numbers(n, 1)
-    if numbers is None or at is None:
-        return None
-    return tuple(numbers[_axis(i, len(numbers))] for i in at)
-
-
-def _asked_sliced(s: Shapes, n: Node) -> _Asked:
-    numbers = s.asked(n.proto.input[0])
-    start, end, step = s.numbers(n, 1, "starts"), s.numbers(n, 2, "ends"), s.numbers(n, 4) or [1]
-    if numbers is None or start is None or end is None or len(start) != 1 or len(end) != 1:
-        return None
-    return numbers[start[0] : end[0] : step[0]]
-
-
-def _asked_filled(s: Shapes, n: Node) -> _Asked:
-    target = s.numbers(n, 0)
-    tensor = n.attribute("value")
-    fill = array(tensor) if tensor is not None else None
-    if target is None or len(target) > 1 or fill is None or not np.issubdtype(fill.dtype, np.integer):
-        return None
-    count = target[0] if target else 1
-    return (Asked(int(fill.reshape(-1)[0]), n.proto.output[0]),) * min(max(count, 0), _MOST_ASKED)
-
-
-def _asked_computed(s: Shapes, n: Node) -> _Asked:
-    a, b = s.asked(n.proto.input[0]), s.asked(n.proto.input[1])
-    if a is None or b is None or (len(a) != len(b) and 1 not in (len(a), len(b))):
-        return None
-    pairs = zip_longest(a, b, fillvalue=a[0] if len(a) == 1 else b[0])
-    return tuple(_computed(n.proto.op_type, one, two) for one, two in pairs)
-
-
-def _computed(op: str, a: Asked, b: Asked) -> Asked:
-    one, two = a.size, b.size
-    source = a.source or b.source
-    if op == "Mul" and 1 in (one, two):
-        return Asked(two if one == 1 else one, source)
-    if not isinstance(one, int) or not isinstance(two, int) or (op == "Div" and two <= 0):
-        return Asked(None)
-    done = {"Add": one + two, "Sub": one - two, "Mul": one * two, "Div": one // (two or 1)}[op]
-    return Asked(done, source)
-
-
-_ASKED: Mapping[str, Callable[[Shapes, Node], _Asked]] = {
-    "Shape": _asked_of_shape, "Concat": _asked_joined, "Gather": _asked_picked, "Slice": _asked_sliced,
-    "ConstantOfShape": _asked_filled,
-    **dict.fromkeys(("Identity", "Cast", "Squeeze", "Unsqueeze", "Reshape"), _asked_same),
-    **dict.fromkeys(("Add", "Sub", "Mul", "Div"), _asked_computed),
-}  # fmt: skip
 
 _KNOWN: WeakKeyDictionary[Walk, Shapes] = WeakKeyDictionary()
 

@@ -7,25 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hotlap.model.external import is_external
 from hotlap.model.graph import onnx
+from hotlap.model.stored import as_tensor
 from hotlap.model.walk import Scope, Walk
 
 __all__ = ["array", "constant"]
 
-_EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
-_AS_WRITTEN = {
-    "value_int": np.int64,
-    "value_ints": np.int64,
-    "value_float": np.float32,
-    "value_floats": np.float32,
-}
-"""Attributes of ``Constant`` that hold numbers and no tensor, with the type that they stand for (ONNX's
-Operators.md, Constant)."""
-
 
 def array(tensor: Any) -> npt.NDArray[Any] | None:
     """The elements of a ``TensorProto``; None where they lie in another file, are text, or are broken."""
-    if tensor is None or tensor.data_location == _EXTERNAL or tensor.data_type in (0, 8):
+    if is_external(tensor) or tensor.data_type in (0, 8):
         return None
     try:
         return np.asarray(onnx().numpy_helper.to_array(tensor))
@@ -39,13 +31,8 @@ def constant(walk: Walk, scope: Scope, value: str) -> npt.NDArray[Any] | None:
     None where nothing says them: no constant, external, text, sparse, or a weight that a caller may replace.
     """
     tensor = walk.constant(scope, value)
-    if tensor is not None:
-        return array(tensor)
-    maker = walk.maker(scope, value)
-    if maker is None or maker.op != "Constant":
-        return None
-    for name, dtype in _AS_WRITTEN.items():
-        written = maker.attribute(name)
-        if written is not None:
-            return np.asarray(written, dtype)
-    return None
+    if tensor is None:
+        maker = walk.maker(scope, value)
+        written = () if maker is None or maker.op != "Constant" else maker.proto.attribute
+        tensor = next((t for a in written if (t := as_tensor(a)) is not None), None)
+    return None if tensor is None else array(tensor)

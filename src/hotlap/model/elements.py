@@ -56,9 +56,7 @@ class Elements:
 
     def __init__(self, walk: Walk) -> None:
         self._known: dict[Scope, dict[str, str]] = {}
-        self._opsets = {
-            "" if o.domain in ONNX else o.domain: int(o.version) for o in walk.model.opset_import
-        }
+        self._opsets = {"" if o.domain in ONNX else o.domain: int(o.version) for o in walk.model.opset_import}
         for scope in walk.scopes:
             if scope.outer is None:
                 self._fill(scope)

@@ -43,6 +43,7 @@ _ROOMS = (
     "bench",
     "cpus",
     "errors",
+    "inspect",
     "machine",
     "model",
     "plan",

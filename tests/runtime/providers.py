@@ -19,7 +19,10 @@ class Azure(Provider, frozen=True):
 def session(providers: list[str], **nodes: list[str]) -> Any:
     """A session that says it has those providers, with operators on each: ``cuda=["Conv"]``."""
     parts = [
-        SimpleNamespace(ep_name=name, get_nodes=lambda ops=ops: [SimpleNamespace(op_type=op) for op in ops])
+        SimpleNamespace(
+            ep_name=name,
+            get_nodes=lambda ops=ops: [SimpleNamespace(op_type=op, domain="", name="") for op in ops],
+        )
         for name, ops in nodes.items()
     ]
     return SimpleNamespace(get_providers=lambda: providers, get_provider_graph_assignment_info=lambda: parts)

@@ -17,6 +17,7 @@ from hotlap.cli.console import Ended, prepare, report_error
 
 COMMANDS: dict[str, str] = {
     "tune": "Find the fastest plan whose answers agree, by measuring.",
+    "inspect": "Say what is wrong with a model, and run it to see.",
     "run": "Run a model or a plan once on given inputs.",
     "bench": "Measure a model, a plan or a callable; compare it with others.",
     "compare": "Compare saved measurements; a gate for CI.",

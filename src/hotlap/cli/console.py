@@ -145,7 +145,7 @@ def report_error(error: BaseException, *, debug: bool, as_json: bool) -> int:
     return code
 
 
-def _printable(line: str) -> str:
+def printable(line: str) -> str:
     """Names come from models, plans and archives: no terminal may obey them, and none may fill the screen."""
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
     half = _LONGEST_LINE // 2
@@ -160,8 +160,8 @@ def _one_line(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, errors.InputError):
-        return "\n".join(map(_printable, error.problems))
-    return _printable(_said(error))
+        return "\n".join(map(printable, error.problems))
+    return printable(_said(error))
 
 
 def _said(error: BaseException) -> str:

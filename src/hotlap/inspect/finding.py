@@ -43,6 +43,32 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     def theme(self) -> str:
         return THEMES[self.code[:3]]
 
+    @property
+    def mend(self) -> str:
+        """The command that mends what it finds, where a pass of ``hotlap optimize`` does."""
+        return f"hotlap optimize MODEL --fix {self.code} -o OUT.onnx"
+
+    def found(
+        self,
+        message: str,
+        *,
+        severity: Severity | None = None,
+        node: str = "",
+        tensor: str = "",
+        cost: str = "",
+        fix: str = "",
+    ) -> Finding:
+        """A finding of this rule, as severe as the rule unless said otherwise."""
+        return Finding(
+            code=self.code,
+            severity=severity or self.severity,
+            message=message,
+            node=node,
+            tensor=tensor,
+            cost=cost,
+            fix=fix,
+        )
+
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One finding about one model.

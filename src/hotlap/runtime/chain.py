@@ -11,14 +11,14 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hotlap.errors import ProviderUnavailable
 from hotlap.providers import PROVIDERS, Provider
 from hotlap.runtime import ort
 from hotlap.runtime.loading import provider_status, reason_not_to_try
 
-__all__ = ["Placed", "place"]
+__all__ = ["Assigned", "Placed", "assigned", "place"]
 
 log = logging.getLogger("hotlap.runtime")
 
@@ -37,6 +37,24 @@ class Placed:
     session: Any
     placement: dict[str, int]
     notes: tuple[str, ...]
+
+
+class Assigned(NamedTuple):
+    """One node as ORT assigned it: its operator's domain ("" is ONNX's own), its operator and its name."""
+
+    domain: str
+    op: str
+    name: str
+
+
+def assigned(session: Any) -> dict[str, list[Assigned]]:
+    """Short provider name to its nodes, as ORT recorded the assignment when it built the session."""
+    short = {p.ort_name: p.name for p in PROVIDERS.values()}
+    found: dict[str, list[Assigned]] = {}
+    for part in session.get_provider_graph_assignment_info():
+        nodes = found.setdefault(short.get(part.ep_name, part.ep_name), [])
+        nodes += [Assigned(node.domain, node.op_type, node.name) for node in part.get_nodes()]
+    return found
 
 
 def place(create: Callable[[Chain], Any], chain: Chain, where: str) -> Placed:
@@ -113,13 +131,8 @@ def _why(provider: type[Provider], otherwise: str) -> str:
 
 
 def _nodes(session: Any) -> dict[str, Counter[str]]:
-    """Short provider name to its nodes' operator types, as ORT recorded the assignment."""
-    short = {p.ort_name: p.name for p in PROVIDERS.values()}
-    nodes: dict[str, Counter[str]] = {}
-    for part in session.get_provider_graph_assignment_info():
-        ops = nodes.setdefault(short.get(part.ep_name, part.ep_name), Counter())
-        ops.update(node.op_type for node in part.get_nodes())
-    return nodes
+    """Short provider name to its nodes' operator types."""
+    return {name: Counter(node.op for node in nodes) for name, nodes in assigned(session).items()}
 
 
 def _cpu_not_asked_for(

@@ -6,7 +6,8 @@ that has it and one that does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 from hotlap.inspect.case import Case
@@ -14,24 +15,48 @@ from hotlap.inspect.finding import Finding, Rule
 from hotlap.inspect.rules import (
     batch_fixed_at_one,
     both_unsigned_8_bit,
+    bound_to_a_host,
+    dead_branch,
     declared_shape_is_wrong,
     denormal_weights,
+    duplicate_constants,
     dynamic_in_name_only,
     dynamically_quantised_convolution,
+    external_changed,
+    external_missing,
+    external_moved,
+    external_outside,
     float64_arithmetic,
+    giant_constant,
     half_loses_a_constant,
     half_on_cpu_proves_nothing,
     half_overflows,
     half_range_near_the_edge,
+    input_passed_through,
+    ir_too_new,
+    name_made_twice,
+    names_differ_by_case,
     nan_weights,
+    opset_too_new,
     padding_changes_answers,
+    refused,
     rows_depend_on_neighbours,
     runs_differ,
     saturates_without_vnni,
+    sequence_or_map_output,
+    text,
     unfused_quantisation,
+    unknown_operator,
+    unused_input,
+    unused_output,
+    value_without_maker,
+    weights_as_inputs,
+    zipmap,
 )
 
 __all__ = ["RULES", "find_all"]
+
+log = logging.getLogger("hotlap.inspect")
 
 _MODULES: tuple[ModuleType, ...] = (
     dynamic_in_name_only,
@@ -51,14 +76,49 @@ _MODULES: tuple[ModuleType, ...] = (
     both_unsigned_8_bit,
     unfused_quantisation,
     dynamically_quantised_convolution,
+    opset_too_new,
+    ir_too_new,
+    unknown_operator,
+    bound_to_a_host,
+    external_missing,
+    external_changed,
+    external_outside,
+    external_moved,
+    refused,
+    zipmap,
+    sequence_or_map_output,
+    text,
+    weights_as_inputs,
+    input_passed_through,
+    names_differ_by_case,
+    unused_output,
+    dead_branch,
+    giant_constant,
+    duplicate_constants,
+    value_without_maker,
+    name_made_twice,
+    unused_input,
 )
+"""In the order of the codes."""
 
 RULES: dict[str, Rule] = {m.RULE.code: m.RULE for m in _MODULES}
 """Code to rule, in the order of the codes."""
 
 
-def find_all(case: Case) -> Iterator[Finding]:
-    """What every rule finds, in the order of the codes. A rule that needs a run is skipped without one."""
+def find_all(case: Case, unjudged: Callable[[str], object] = lambda line: None) -> Iterator[Finding]:
+    """What every rule finds, in the order of the codes. A rule that needs a run is skipped without one.
+
+    Args:
+        case: the model.
+        unjudged: told, in one line, of each rule that failed on this model: a file may be broken in ways that
+            a rule's author did not think of, and the other rules are judged all the same.
+    """
     for module in _MODULES:
         if module.RULE.needs == "graph" or case.ran is not None:
-            yield from module.find(case)
+            try:
+                yield from list(module.find(case))
+            except Exception as error:
+                log.debug("rule %s failed", module.RULE.code, exc_info=True)
+                unjudged(
+                    f"{module.RULE.code}: the rule failed on this model: {type(error).__name__}: {error}"
+                )

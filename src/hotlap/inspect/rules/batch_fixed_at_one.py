@@ -25,12 +25,10 @@ def find(case: Case) -> Iterator[Finding]:
         return
     first = next(iter(rows))
     more = f" (and of {len(rows) - 1} more)" if len(rows) > 1 else ""
-    yield Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=f"axis 0 of input {first}{more} is fixed at 1: every row needs a call of its own",
+    yield RULE.found(
+        f"axis 0 of input {first}{more} is fixed at 1: every row needs a call of its own",
         tensor=first,
-        fix="hotlap optimize MODEL --fix HL103 -o OUT.onnx",
+        fix=RULE.mend,
     )
 
 

@@ -26,10 +26,8 @@ def find(case: Case) -> Iterator[Finding]:
         return
     first = unsigned[0]
     more = f" and {len(unsigned) - 1} more multiply" if len(unsigned) > 1 else " multiplies"
-    yield Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=f"{first.node.label}{more} unsigned 8-bit activations by unsigned 8-bit weights",
+    yield RULE.found(
+        f"{first.node.label}{more} unsigned 8-bit activations by unsigned 8-bit weights",
         node=first.node.label,
         tensor=first.value,
         cost="measured slower than with signed weights, convolutions slower than float32",

@@ -20,10 +20,8 @@ def find(case: Case) -> Iterator[Finding]:
     facts = case.ran.facts if case.ran else None
     for output, real in (facts.shapes if facts else {}).items():
         maker = case.walk.root.makers.get(output)
-        yield Finding(
-            code=RULE.code,
-            severity=RULE.severity,
-            message=f"output {output} is declared {_declared(case, output)}, and is [{_listed(real)}]",
+        yield RULE.found(
+            f"output {output} is declared {_declared(case, output)}, and is [{_listed(real)}]",
             node=maker.label if maker else "",
             tensor=output,
             cost="whoever prepares buffers by the declaration fails",

@@ -29,11 +29,10 @@ def find(case: Case) -> Iterator[Finding]:
             continue
         count = math.prod(weight.shape)
         share = weight.denormal / count if count else 0.0
-        yield Finding(
-            code=RULE.code,
+        yield RULE.found(
+            f"{weight.denormal:,} of {count:,} numbers of {weight.name} are denormal ({share:.2g})",
             severity=RULE.severity if share >= _FEW else "info",
-            message=f"{weight.denormal:,} of {count:,} numbers of {weight.name} are denormal ({share:.2g})",
             tensor=weight.name,
             cost="up to some 100 times slower on Intel processors; nothing on AMD Zen",
-            fix="hotlap optimize MODEL --fix HL202 -o OUT.onnx",
+            fix=RULE.mend,
         )

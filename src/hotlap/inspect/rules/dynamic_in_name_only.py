@@ -18,7 +18,6 @@ RULE = Rule(
     severity="error",
 )
 
-_FIX = "hotlap optimize MODEL --fix HL101 -o OUT.onnx"
 _NAMED = re.compile(r"""[Nn]ame:\s*['"]([^'"]*)['"]""")
 """How ORT names the node that failed: ``running Reshape node. Name:'reshape_1' Status Message: …``."""
 _HOLDS_A_SHAPE = {"Reshape": 1, "Expand": 1, "Tile": 1, "ConstantOfShape": 0, "Resize": 3}
@@ -42,16 +41,14 @@ def _seen(walk: Walk, stuck: StuckAxis) -> Finding:
     works = f"works with {_listed(stuck.works)}, " if stuck.works else ""
     said = f": {stuck.said}" if stuck.said else ""
     blame = f"; {weight} holds the size that it was exported with" if weight else ""
-    return Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=(
+    return RULE.found(
+        (
             f"axis {stuck.axis} of input {stuck.input} is declared dynamic, but {works}"
             f"fails with {_listed(stuck.fails)}{said}{blame}"
         ),
         node=node.label if node else "",
         tensor=weight or stuck.input,
-        fix=_FIX,
+        fix=RULE.mend,
     )
 
 
@@ -149,16 +146,14 @@ def _axes(walk: Walk, known: Shapes) -> dict[str, tuple[str, int]]:
 def _clash(stuck: Stuck, name: str, axis: int) -> Finding:
     works = f"takes {' or '.join(map(str, stuck.clash.works))} alone" if stuck.clash.works else "is not free"
     blame = f" {stuck.constant} holds the size" if stuck.constant else " the operator fixes it"
-    return Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=(
+    return RULE.found(
+        (
             f"axis {axis} of input {name} is declared dynamic ({stuck.clash.symbol}), but {works} at "
             f"{stuck.node.label}:{blame}"
         ),
         node=stuck.node.label,
         tensor=stuck.constant or name,
-        fix=_FIX,
+        fix=RULE.mend,
     )
 
 
@@ -172,16 +167,14 @@ def _swallowed(
     maker, weight = _source(walk, known, output, made[0])
     seen.add(declared)
     name, axis = axes[declared]
-    yield Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=(
+    yield RULE.found(
+        (
             f"output {output} is declared to follow axis {axis} of input {name} ({declared}), but always "
             f"gives {made[0]}: {weight or 'the graph'} holds the size"
         ),
         node=maker.label if maker else "",
         tensor=weight or output,
-        fix=_FIX,
+        fix=RULE.mend,
     )
 
 

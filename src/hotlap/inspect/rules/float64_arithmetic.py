@@ -26,10 +26,8 @@ def find(case: Case) -> Iterator[Finding]:
     first = doubles[0]
     value, origin = _origin(case, types, first)
     more = f" and {len(doubles) - 1} more nodes compute" if len(doubles) > 1 else " computes"
-    yield Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=f"{first.label}{more} in float64{origin}",
+    yield RULE.found(
+        f"{first.label}{more} in float64{origin}",
         node=first.label,
         tensor=value,
         cost="twice the memory traffic; half the numbers in each vector",

@@ -68,10 +68,9 @@ def _of_guard(walk: Walk, types: Elements, node: Node) -> Iterator[Finding]:
             if zero
             else f"{said} in float16, and guards less than it should"
         )
-        yield Finding(
-            code=RULE.code,
+        yield RULE.found(
+            f"{source} is {why} {node.label}",
             severity=RULE.severity if zero else "warning",
-            message=f"{source} is {why} {node.label}",
             node=node.label,
             tensor=source,
             fix=_FIX,
@@ -101,10 +100,9 @@ def _of_attribute(node: Node) -> Iterator[Finding]:
     stash = node.attribute("stash_type", _NORMALISES.get(node.op, 0))
     if stash == 1:
         return  # float32 inside, whatever the input is
-    yield Finding(
-        code=RULE.code,
+    yield RULE.found(
+        f"epsilon {epsilon:.0e} of {node.label} is 0 in float16: computed in half, it divides by 0",
         severity=RULE.severity if stash == 10 else "warning",
-        message=f"epsilon {epsilon:.0e} of {node.label} is 0 in float16: computed in half, it divides by 0",
         node=node.label,
         fix=_FIX,
     )

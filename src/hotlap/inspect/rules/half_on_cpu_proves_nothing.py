@@ -20,10 +20,8 @@ def find(case: Case) -> Iterator[Finding]:
     nodes = in_half(case.walk)
     if not nodes:
         return
-    yield Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} of the file in float16; {_here(case)}",
+    yield RULE.found(
+        f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} of the file in float16; {_here(case)}",
         node=nodes[0].label,
         fix="compare on the device that will run the model",
     )

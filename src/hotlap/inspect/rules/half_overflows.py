@@ -20,10 +20,9 @@ RULE = Rule(
 
 def find(case: Case) -> Iterator[Finding]:
     for crossing in crossings(case, OVERFLOW):
-        yield Finding(
-            code=RULE.code,
+        yield RULE.found(
+            f"{crossing.value} {_what(crossing)}",
             severity=_severity(crossing),
-            message=f"{crossing.value} {_what(crossing)}",
             node=crossing.node.label,
             tensor=crossing.value,
             fix="keep this node in float32 (the converter's block list), or scale its input down",

@@ -26,12 +26,8 @@ def find(case: Case) -> Iterator[Finding]:
     for crossing in crossings(case, NEAR):
         if crossing.peak >= OVERFLOW or crossing.masks:
             continue
-        yield Finding(
-            code=RULE.code,
-            severity=RULE.severity,
-            message=(
-                f"{crossing.value} reaches {crossing.peak:,.0f} on {whose}; float16 ends at {LARGEST:,.0f}"
-            ),
+        yield RULE.found(
+            (f"{crossing.value} reaches {crossing.peak:,.0f} on {whose}; float16 ends at {LARGEST:,.0f}"),
             node=crossing.node.label,
             tensor=crossing.value,
             fix="keep this node in float32 (the converter's block list), or scale its input down",

@@ -27,13 +27,12 @@ def find(case: Case) -> Iterator[Finding]:
             continue
         count, readers = math.prod(weight.shape), _readers(case, weight)
         meant = bool(readers) and all(r.op in _MEANT for r in readers)
-        yield Finding(
-            code=RULE.code,
-            severity="info" if meant else RULE.severity,
-            message=(
+        yield RULE.found(
+            (
                 f"{weight.nan:,} of {count:,} numbers of {weight.name} are NaN"
                 + (", as a mark it seems" if meant else ": whatever they meet becomes NaN")
             ),
+            severity="info" if meant else RULE.severity,
             node=readers[0].label if readers else "",
             tensor=weight.name,
             fix=""

@@ -22,10 +22,8 @@ def find(case: Case) -> Iterator[Finding]:
     for axis in sensitive:
         scale = next(case.walk.nodes("DynamicQuantizeLinear", "com.microsoft.DynamicQuantizeMatMul"), None)
         why = f": {scale.label} takes its scale from padding too" if scale else ""
-        yield Finding(
-            code=RULE.code,
-            severity=RULE.severity,
-            message=f"padding along {axis} changes the answers{why}",
+        yield RULE.found(
+            f"padding along {axis} changes the answers{why}",
             node=scale.label if scale else "",
             tensor=axis.partition("[")[0] if "[" in axis else "",
             fix="put inputs of equal size alone into one batch; pad only as the model was trained with",

@@ -50,10 +50,8 @@ def _of_scale(nodes: list[Node], facts: Facts | None) -> Finding:
         "dependent": f"; a run shows it: {facts.why}" if facts and facts.why else "; a run shows it",
         "independent": "; the inputs that were run did not show it, a louder neighbour would",
     }.get(facts.rows if facts else "", "")
-    return Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=(
+    return RULE.found(
+        (
             f"{nodes[0].label}{more} takes one scale for all rows of a call, so a row's answer depends on "
             f"its neighbours and on padding{seen}"
         ),
@@ -63,10 +61,8 @@ def _of_scale(nodes: list[Node], facts: Facts | None) -> Finding:
 
 
 def _finding(message: str, node: Node | None, how: str) -> Finding:
-    return Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=message,
+    return RULE.found(
+        message,
         node=node.label if node else "",
         fix="serve each request alone; in training mode export again with eval()"
         if "training" in how

@@ -30,18 +30,15 @@ def find(case: Case) -> Iterator[Finding]:
     share = f" by up to {facts.repeats_by:.1g} of the output's range" if facts.repeats_by else ""
     if drawn:
         more = f" and {len(drawn) - 1} more" if len(drawn) > 1 else ""
-        yield Finding(
-            code=RULE.code,
+        yield RULE.found(
+            f"equal runs differ{share}: {drawn[0].label}{more} draws random numbers",
             severity="info",
-            message=f"equal runs differ{share}: {drawn[0].label}{more} draws random numbers",
             node=drawn[0].label,
             fix="export again with eval()" if drawn[0].op == "Dropout" else "",
         )
         return
-    yield Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=f"equal runs differ{share}, and no operator draws random numbers",
+    yield RULE.found(
+        f"equal runs differ{share}, and no operator draws random numbers",
         fix="run with one thread, or set use_deterministic_compute, and compare again",
     )
 

@@ -48,14 +48,13 @@ def find(case: Case) -> Iterator[Finding]:
     worst = max(risks, key=lambda r: r.pairs / r.of)
     severity, here = _judged(case)
     nodes = len({r.product.node for r in risks})
-    yield Finding(
-        code=RULE.code,
-        severity=severity,
-        message=(
+    yield RULE.found(
+        (
             f"{nodes} of {len({p.node for p in at_risk})} 8-bit products can overflow {here}; most in "
             f"{worst.product.value}: {worst.pairs:,} of {worst.of:,} pairs of weights "
             f"({worst.pairs / worst.of:.0%})"
         ),
+        severity=severity,
         node=worst.product.node.label,
         tensor=worst.product.value,
         cost="wrong numbers, no message",

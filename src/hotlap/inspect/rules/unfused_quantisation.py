@@ -69,10 +69,8 @@ def _quantised_after(walk: Walk, node: Node) -> bool:
 
 def _blocked(walk: Walk, node: Node) -> Finding:
     tensor, why = next(_blockers(walk, node), ("", "why is not known"))
-    return Finding(
-        code=RULE.code,
-        severity=RULE.severity,
-        message=f"{node.label} stands between quantised values, and ORT computes it in float: {why}",
+    return RULE.found(
+        f"{node.label} stands between quantised values, and ORT computes it in float: {why}",
         node=node.label,
         tensor=tensor,
         cost="the conversions come on top of the float operator",
@@ -123,10 +121,9 @@ def _of_scales(walk: Walk, node: Node, is_weight: bool) -> Iterator[tuple[str, s
 
 def _not_in_8_bits(counts: Counter[str], first: Node) -> Finding:
     listed = ", ".join(f"{n} {op}" for op, n in counts.most_common(5)) + (", …" if len(counts) > 5 else "")
-    return Finding(
-        code=RULE.code,
+    return RULE.found(
+        f"ORT's CPU provider has no 8-bit form of {listed}: they convert to float and back",
         severity="info",
-        message=f"ORT's CPU provider has no 8-bit form of {listed}: they convert to float and back",
         node=first.label,
         fix="leave these operators unquantised",
     )

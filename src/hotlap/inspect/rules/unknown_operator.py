@@ -1,0 +1,71 @@
+"""HL303: an operator that neither ONNX, nor the runtime, nor the model itself defines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hotlap.inspect.case import Case
+from hotlap.inspect.finding import Finding, Rule
+from hotlap.model.operators import known
+from hotlap.model.walk import ONNX, Node
+
+RULE = Rule(
+    code="HL303", name="unknown-operator", title="An operator that nothing here can run", severity="error"
+)
+_OF_ONNX = ONNX | {"ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview", "ai.onnx.preview.training"}
+_OF_ORT = ("com.microsoft", "com.ms.internal", "org.pytorch.aten")
+"""What domains begin with whose operators ONNX Runtime itself brings (onnxruntime, ContribOperators.md)."""
+_SAID = re.compile(
+    r"No Op registered for \S+ with domain_version of \d+"
+    r"|\S+ is not a registered function/op"
+    r"|No opset import for domain '[^']*'"
+    r"|Could not find an implementation for \S+ node with name '[^']*'"
+)
+"""How ONNX Runtime 1.24 to 1.32 refuses an operator."""
+
+
+def find(case: Case) -> Iterator[Finding]:
+    refusal = "" if case.ran is None else case.ran.refusal
+    if case.ran is not None and not refusal and not case.runtime.named:
+        return  # it loads: whatever is in it is known
+    found: dict[str, tuple[Node, str]] = {}
+    for node in case.walk.nodes():
+        why = _why(case, node)
+        if why:
+            found.setdefault(node.op, (node, why))
+    for op, (node, why) in found.items():
+        count = sum(1 for _ in case.walk.nodes(op))
+        nodes = f"; {count} nodes" if count > 1 else ""
+        yield RULE.found(f"{op}: {why}{nodes}", node=node.label, fix=_fix(node))
+    said = _SAID.search(refusal)
+    if said and not found:
+        yield RULE.found(f"ONNX Runtime refuses an operator: {said.group()}")
+
+
+def _why(case: Case, node: Node) -> str:
+    domain, op = node.proto.domain, node.proto.op_type
+    if (domain, op) in {(f.domain, f.name) for f in case.walk.model.functions}:
+        return ""
+    if domain not in _OF_ONNX:
+        return "" if domain.startswith(_OF_ORT) else "of a domain that neither ONNX nor ONNX Runtime knows"
+    opset = _opset(case, domain)
+    if opset is None:
+        return f"the model imports no opset of its domain {domain or 'ai.onnx'}"
+    state = known(op, domain, opset)
+    if state == "removed":
+        return f"removed from ONNX before opset {opset}"
+    return f"ONNX has no such operator at opset {opset}" if state == "unknown" else ""
+
+
+def _opset(case: Case, domain: str) -> int | None:
+    versions = case.anatomy.opset
+    if domain in ONNX:
+        return next((versions[d] for d in ("", "ai.onnx") if d in versions), None)
+    return versions.get(domain)
+
+
+def _fix(node: Node) -> str:
+    if node.proto.domain in _OF_ONNX:
+        return "export again, at an opset that has it"
+    return "load the library of custom operators that brings it (a plan's custom_ops)"

@@ -1,0 +1,72 @@
+"""HL407: nodes that lead nowhere, and outputs that are made for nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hotlap.inspect.case import Case
+from hotlap.inspect.finding import Finding, Rule
+from hotlap.model.operators import optional_outputs
+from hotlap.model.walk import ONNX, Node, Walk
+
+RULE = Rule(code="HL407", name="unused-output", title="Work whose result nobody reads", severity="warning")
+_MOST_NAMED = 3
+
+
+def find(case: Case) -> Iterator[Finding]:
+    dead = _dead(case.walk)
+    # A constant costs nothing while it runs.
+    working = [node for node in case.walk.nodes() if node in dead and node.op != "Constant"]
+    if working:
+        named = ", ".join(node.label for node in working[:_MOST_NAMED])
+        yield RULE.found(
+            f"{len(working)} node{'s lead' if len(working) > 1 else ' leads'} to no output: {named}"
+            f"{', …' if len(working) > _MOST_NAMED else ''}",
+            node=working[0].label,
+            cost=f"{len(working)} of {case.anatomy.nodes} nodes, run on every call",
+            fix=RULE.mend,
+        )
+    for op, nodes in _for_nobody(case, dead).items():
+        first, value = nodes[0]
+        yield RULE.found(
+            f"{op} makes an optional output that nobody reads ({len(nodes)} node{'s' * (len(nodes) > 1)})",
+            severity="info",
+            node=first.label,
+            tensor=value,
+            fix="leave that output's name empty when exporting",
+        )
+
+
+def _dead(walk: Walk) -> set[Node]:
+    """Nodes from which no way leads to an output of their graph."""
+    dead: set[Node] = set()
+    nodes = list(walk.nodes())
+    before = -1
+    while before != len(dead):
+        before = len(dead)
+        for node in reversed(nodes):
+            if node not in dead and all(_leads_nowhere(walk, node, v, dead) for v in node.outputs if v):
+                dead.add(node)
+    return dead
+
+
+def _leads_nowhere(walk: Walk, node: Node, value: str, dead: set[Node]) -> bool:
+    return not walk.is_output(node.scope, value) and all(r in dead for r in walk.readers(node.scope, value))
+
+
+def _for_nobody(case: Case, dead: set[Node]) -> dict[str, list[tuple[Node, str]]]:
+    """Operator to its nodes that make an optional output for nobody, each with that output."""
+    found: dict[str, list[tuple[Node, str]]] = {}
+    for node in case.walk.nodes():
+        if node in dead:
+            continue
+        for number, value in enumerate(node.outputs):
+            if value and _leads_nowhere(case.walk, node, value, set()) and number in _optional(case, node):
+                found.setdefault(node.op, []).append((node, value))
+    return found
+
+
+def _optional(case: Case, node: Node) -> frozenset[int]:
+    domain, opset = node.proto.domain, case.anatomy.opset
+    version = next((opset[d] for d in ONNX if d in opset), 0) if domain in ONNX else opset.get(domain, 0)
+    return optional_outputs(node.proto.op_type, domain, version) if version else frozenset()

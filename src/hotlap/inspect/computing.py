@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hotlap.model.walk import Node, Walk
 
-__all__ = ["MOVES", "after_moves", "before_moves"]
+__all__ = ["MOVES", "after_moves"]
 
 MOVES = frozenset({
     "Cast", "CastLike", "Compress", "Concat", "ConcatFromSequence", "Constant", "ConstantOfShape",
@@ -15,16 +15,6 @@ MOVES = frozenset({
     "Where",
 })  # fmt: skip
 """Operators that compute nothing with the numbers that pass through them, or hold other graphs."""
-
-
-def before_moves(walk: Walk, node: Node, value: str) -> Node | None:
-    """The node that made a value, looked at through those that only move it; None: an input or a weight."""
-    maker = walk.maker(node.scope, value)
-    for _ in range(16):
-        if maker is None or maker.op not in MOVES or not maker.inputs or maker.op in ("If", "Loop", "Scan"):
-            return maker
-        maker = walk.maker(maker.scope, maker.inputs[0])
-    return maker
 
 
 def after_moves(walk: Walk, node: Node) -> list[Node]:

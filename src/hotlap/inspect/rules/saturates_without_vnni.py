@@ -148,4 +148,4 @@ def _summed_last(product: Product, weights: npt.NDArray[Any]) -> npt.NDArray[Any
 
 def _depthwise(product: Product, weights: npt.NDArray[Any]) -> bool:
     """One channel in, one out: a kernel of its own, which adds in 32 bits."""
-    return weights.shape[1] == 1 and int(product.node.attribute("group", 1)) == weights.shape[0]
+    return bool(weights.shape[1] == 1 and product.node.attribute("group", 1) == weights.shape[0])

@@ -14,6 +14,8 @@ from tests import tiny
 __all__ = ["dynamic_conv", "dynamic_matmul", "full_range", "qdq_conv", "qdq_matmul"]
 
 Array = np.ndarray[Any, Any]
+UNSIGNED = np.uint8(0)
+"""A zero point that makes the activations uint8."""
 
 
 def full_range(shape: Sequence[int], bits: int = 8, seed: int = 0) -> Array:
@@ -51,8 +53,8 @@ AFTER = (
 
 def qdq_matmul(
     weights: Array,
-    zero: Any = np.uint8(0),
-    after: Sequence[onnx.NodeProto] = AFTER,  # noqa: B008
+    zero: Any = UNSIGNED,
+    after: Sequence[onnx.NodeProto] = AFTER,
 ) -> onnx.ModelProto:
     """x: float32[n, K] from 0 to 1, through 8 bits."""
     nodes, held = _wrap("MatMul", weights, zero, after)
@@ -66,7 +68,7 @@ def qdq_matmul(
 
 def qdq_conv(
     weights: Array,
-    zero: Any = np.uint8(0),  # noqa: B008
+    zero: Any = UNSIGNED,
     after: Sequence[onnx.NodeProto] = AFTER,
     **attributes: Any,
 ) -> onnx.ModelProto:

@@ -43,7 +43,8 @@ def test_a_constant_that_holds_the_batch_is_proven_and_named(tmp_path: Path) -> 
     [one] = found(rule, loud(), tmp_path)
     assert (one.severity, one.node, one.tensor) == ("error", 'Reshape "heads"', "shape")
     assert one.message == (
-        'axis 0 of input x is declared dynamic (batch), but takes 1 alone at Reshape "heads": shape holds the size'
+        "axis 0 of input x is declared dynamic (batch), but takes 1 alone at "
+        'Reshape "heads": shape holds the size'
     )
     assert "--fix HL101" in one.fix
     assert run(loud(), x=rows(1))[0].shape == (1, 2, 4)

@@ -30,7 +30,7 @@ def find(case: Case) -> Iterator[Finding]:
         count = math.prod(weight.shape)
         share = weight.denormal / count if count else 0.0
         yield RULE.found(
-            f"{weight.denormal:,} of {count:,} numbers of {weight.name} are denormal ({share:.2g})",
+            f"{weight.denormal:,} of {count:,} numbers of {weight.name} are denormal ({100 * share:.2g} %)",
             severity=RULE.severity if share >= _FEW else "info",
             tensor=weight.name,
             cost="up to some 100 times slower on Intel processors; nothing on AMD Zen",

@@ -42,14 +42,16 @@ def _is_double(types: Elements, node: Node) -> bool:
 def _origin(case: Case, types: Elements, node: Node) -> tuple[str, str]:
     """(value, how it came to be float64) of the first float64 that the node reads, followed upstream."""
     seen: set[Node] = set()
+    value = ""
     while node not in seen:
         seen.add(node)
-        value = next((v for v in node.inputs if v and types.of(node.scope, v) == "float64"), "")
-        maker = case.walk.maker(node.scope, value) if value else None
-        if not value:
-            return "", f": {node.label} makes it" if node.op in MOVES else ""
+        upstream = next((v for v in node.inputs if v and types.of(node.scope, v) == "float64"), "")
+        if not upstream:
+            return value, f", since {node.label} makes it" if value else ""
+        value = upstream
         if case.walk.is_constant(node.scope, value):
             return value, f", from the constant {value}"
+        maker = case.walk.maker(node.scope, value)
         if maker is None:
             return value, f", from the input {value}"
         node = maker

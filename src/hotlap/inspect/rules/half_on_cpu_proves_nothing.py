@@ -20,8 +20,9 @@ def find(case: Case) -> Iterator[Finding]:
     nodes = in_half(case.walk)
     if not nodes:
         return
+    some = f"{len(nodes)} nodes of the file are" if len(nodes) > 1 else "1 node of the file is"
     yield RULE.found(
-        f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} of the file in float16; {_here(case)}",
+        f"{some} in float16; {_here(case)}",
         node=nodes[0].label,
         fix="compare on the device that will run the model",
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hotlap.inspect.case import Case
 from hotlap.inspect.finding import Finding, Rule
+from hotlap.model.constants import constant
 from hotlap.model.walk import Node
 
 RULE = Rule(
@@ -48,5 +49,5 @@ def _trains(case: Case, node: Node) -> bool:
     mode = node.inputs[2] if len(node.inputs) > 2 else ""
     if not mode:
         return False
-    stats = [w for w in case.weights.values() if w.value == mode]
-    return not (case.walk.is_constant(node.scope, mode) and stats and stats[0].high == 0)
+    numbers = constant(case.walk, node.scope, mode)
+    return numbers is None or bool(numbers.any())

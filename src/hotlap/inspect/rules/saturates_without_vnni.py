@@ -35,6 +35,8 @@ _FLOAT_FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class _Risk:
+    """Pairs that can overflow, of how many; of 0 where they could not be counted."""
+
     product: Product
     pairs: int
     of: int
@@ -42,18 +44,22 @@ class _Risk:
 
 def find(case: Case) -> Iterator[Finding]:
     at_risk = [p for p in products(case.walk) if _at_risk(case, p)]
-    risks = [r for p in at_risk if (r := _risk(case, p)) is not None and r.pairs]
+    risks = [r for p in at_risk if (r := _risk(case, p)) is not None]
+    counted = [r for r in risks if r.of]
     if not risks:
         return
-    worst = max(risks, key=lambda r: r.pairs / r.of)
     severity, here = _judged(case)
-    nodes = len({r.product.node for r in risks})
+    worst = max(risks, key=lambda r: r.pairs / (r.of or 1))
+    some = f"{len({r.product.node for r in risks})} of {len({p.node for p in at_risk})} 8-bit products"
+    if counted:
+        share = 100 * worst.pairs / worst.of
+        what = f"{worst.product.value}: {worst.pairs:,} of {worst.of:,} pairs of weights ({share:.2g} %)"
+        message = f"{some} can overflow {here}; most in {what}"
+    else:
+        # The weights lie in another file: their range alone is known.
+        severity, message = "warning", f"{some} may overflow {here}, by the range of their weights"
     yield RULE.found(
-        (
-            f"{nodes} of {len({p.node for p in at_risk})} 8-bit products can overflow {here}; most in "
-            f"{worst.product.value}: {worst.pairs:,} of {worst.of:,} pairs of weights "
-            f"({worst.pairs / worst.of:.0%})"
-        ),
+        message,
         severity=severity,
         node=worst.product.node.label,
         tensor=worst.product.value,
@@ -98,20 +104,15 @@ def _stays_float(case: Case, product: Product) -> bool:
 
 
 def _risk(case: Case, product: Product) -> _Risk | None:
-    stats = next(
-        (
-            w
-            for w in case.weights.values()
-            if w.value == product.value and product.node.scope.path.startswith(w.scope)
-        ),
-        None,
-    )
+    home = case.walk.home(product.node.scope, product.value)
+    path = None if home is None else home.path
+    stats = next((w for w in case.weights.values() if (w.value, w.scope) == (product.value, path)), None)
     if stats is None or stats.low is None or stats.high is None:
         return None
     if _fits(2 * max(stats.high, 0.0)) and _fits(2 * min(stats.low, 0.0)):
         return None
     if stats.external:
-        return None
+        return _Risk(product, 0, 0)
     tensor = case.walk.constant(product.node.scope, product.value)
     weights = array(tensor) if tensor is not None else constant(case.walk, product.node.scope, product.value)
     return None if weights is None or weights.dtype != np.int8 else _counted(product, weights)
@@ -131,7 +132,8 @@ def _counted(product: Product, weights: npt.NDArray[Any]) -> _Risk | None:
     down = np.minimum(whole, 0) + np.minimum(single, 0)
     # 255 * 128 still fits, 255 * 129 does not; a number without a partner always fits.
     wrong = (up * np.int32(_MOST_ACTIVATION) > _LARGEST) | (down * np.int32(_MOST_ACTIVATION) < _SMALLEST)
-    return _Risk(product, int(np.count_nonzero(wrong)), pairs.size)
+    found = int(np.count_nonzero(wrong))
+    return _Risk(product, found, pairs.size) if found else None
 
 
 def _summed_last(product: Product, weights: npt.NDArray[Any]) -> npt.NDArray[Any] | None:

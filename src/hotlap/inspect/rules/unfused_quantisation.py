@@ -80,43 +80,59 @@ def _blocked(walk: Walk, node: Node) -> Finding:
 
 def _blockers(walk: Walk, node: Node) -> Iterator[tuple[str, str]]:
     """(value to blame, reason), the first thing that blocked it first."""
-    data = node.inputs[: 2 if node.op in _HEAVY else None]
-    for value in data:
+    for number, value in enumerate(node.inputs):
         scales = _dequantiser(walk, node, value)
-        if scales is None:
-            if value and not _is_condition(node, value):
-                yield value, f"{value} is not quantised"
-        else:
-            yield from _of_scales(walk, scales, is_weight=node.op in _HEAVY and value != node.inputs[0])
-    output = next((o for o in node.outputs if o), "")
-    readers = walk.readers(node.scope, output)
-    if _quantised_after(walk, node):
-        if walk.is_output(node.scope, output):
-            yield output, f"{output} is also an output of the model"
-        other = next((r for r in readers if r.op != _TO), None)
-        if other is not None:
-            yield output, f"{output} is also read by {other.label}"
-        yield from _of_scales(walk, next(r for r in readers if r.op == _TO), is_weight=False)
-    elif node.op not in _FLOAT_OUT or len(node.inputs) > 2:
-        yield output, f"its output {output} is not quantised"
+        role = _role(node, number)
+        if scales is not None:
+            yield from _not_constant(walk, scales)
+        if scales is not None and role != "bias":
+            yield from _unfit(walk, scales, activations=role == "activations")
+        elif scales is None and value and role in ("activations", "weights"):
+            yield value, f"{value} is not quantised"
+    yield from _after(walk, node)
 
 
-def _is_condition(node: Node, value: str) -> bool:
-    return node.op == "Where" and value == node.inputs[0]
+def _role(node: Node, number: int) -> str:
+    if node.op == "Where" and number == 0:
+        return "condition"
+    if node.op in _HEAVY:
+        return ("activations", "weights", "bias")[min(number, 2)]
+    return "activations"
 
 
-def _of_scales(walk: Walk, node: Node, is_weight: bool) -> Iterator[tuple[str, str]]:
-    """What is wrong with one quantise or dequantise node."""
-    types = elements(walk)
+def _not_constant(walk: Walk, node: Node) -> Iterator[tuple[str, str]]:
     for value in node.inputs[1:]:
         if value and not walk.is_constant(node.scope, value):
             yield value, f"{value}, a scale or zero point, is not constant"
+
+
+def _unfit(walk: Walk, node: Node, activations: bool) -> Iterator[tuple[str, str]]:
+    """What is wrong with the numbers of a quantise or dequantise node."""
     scale = walk.constant(node.scope, node.inputs[1]) if len(node.inputs) > 1 else None
-    if scale is not None and not is_weight and any(d > 1 for d in scale.dims):
+    if activations and scale is not None and any(d > 1 for d in scale.dims):
         yield node.inputs[1], f"{node.inputs[1]} holds a scale for each channel of the activations"
-    kind = types.read(node)[0] if node.op == _FROM else types.made(node)[0]
+    types = elements(walk)
+    kind, value = (
+        (types.read(node)[0], node.inputs[0]) if node.op == _FROM else (types.made(node)[0], node.outputs[0])
+    )
     if kind and kind not in _EIGHT:
-        yield node.inputs[0], f"{node.inputs[0]} is quantised to {kind}; ORT's kernels take 8 bits"
+        yield value, f"{value} is quantised to {kind}; ORT's kernels take 8 bits"
+
+
+def _after(walk: Walk, node: Node) -> Iterator[tuple[str, str]]:
+    output = next((o for o in node.outputs if o), "")
+    readers = walk.readers(node.scope, output)
+    quantiser = next((r for r in readers if r.op == _TO), None)
+    if quantiser is None:
+        if node.op not in _FLOAT_OUT or len(node.inputs) > 2:
+            yield output, f"its output {output} is not quantised"
+        return
+    if walk.is_output(node.scope, output):
+        yield output, f"{output} is also an output of the model"
+    other = next((r for r in readers if r.op != _TO), None)
+    if other is not None:
+        yield output, f"{output} is also read by {other.label}"
+    yield from _unfit(walk, quantiser, activations=False)
 
 
 def _not_in_8_bits(counts: Counter[str], first: Node) -> Finding:

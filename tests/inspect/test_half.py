@@ -85,3 +85,19 @@ def test_nodes_in_half() -> None:
     )
     assert [n.op for n in in_half(Walk(model))] == ["Relu"]
     assert in_half(Walk(tiny.mlp())) == []
+
+
+def test_what_is_cast_to_half_precision_crosses_there() -> None:
+    model = tiny.model(
+        [
+            tiny.node("Mul", ["x", "x"], ["a"]),
+            tiny.node("Cast", ["a"], ["h"], to=T.FLOAT16, name="narrow"),
+            tiny.node("Relu", ["h"], ["y"]),
+        ],
+        [tiny.info("x", T.FLOAT, ["n"])],
+        [tiny.info("y", T.FLOAT16, ["n"])],
+    )
+    [one] = found(
+        model, OVERFLOW, x=Range(0, 400), a=Range(0, 160_000), h=Range(0, 160_000), y=Range(0, 160_000)
+    )
+    assert one.node.proto.name == "narrow"

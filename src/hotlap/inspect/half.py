@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hotlap.inspect.case import Case, Range
@@ -61,27 +61,26 @@ def crossings(case: Case, limit: float) -> Iterator[Crossing]:
         return
     types, root = elements(case.walk), case.walk.root
     has_half = any(types.of(root, v) == "float16" for v in ranges) or bool(in_half(case.walk))
-    wanted = ("float16",) if has_half else ("float32",)
+    wanted = "float16" if has_half else "float32"
     constants = {
         w.value: math.inf if w.inf or w.nan else max(abs(w.low or 0.0), abs(w.high or 0.0))
         for w in case.weights.values()
         if w.value and not w.scope
     }
     for node in root.nodes:
-        before = max((_before(v, ranges, constants) for v in node.inputs if v), default=0.0)
-        if before >= limit and node.op not in ("Cast", "CastLike"):
+        # What comes from another type was never bound to the limit.
+        before = [v for v in node.inputs if v and types.of(root, v) in (wanted, "")]
+        if any(_before(v, ranges, constants) >= limit for v in before):
             continue
         for value in node.outputs:
             held = ranges.get(value)
-            if held is None or types.of(root, value) not in wanted or _peak(held) < limit:
-                continue
-            if node.op in ("Cast", "CastLike") and types.read(node)[0] in wanted and before >= limit:
+            if held is None or types.of(root, value) != wanted or _peak(held) < limit:
                 continue
             yield Crossing(node, value, _peak(held), has_half, _masks(case.walk, node, held, limit))
 
 
-def _before(value: str, ranges: object, constants: dict[str, float]) -> float:
-    held = ranges.get(value)  # type: ignore[attr-defined]
+def _before(value: str, ranges: Mapping[str, Range], constants: Mapping[str, float]) -> float:
+    held = ranges.get(value)
     return constants.get(value, 0.0) if held is None else _peak(held)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from hotlap.inspect import CPUS, RELEASES, RULES, THEMES
 from hotlap.plan import RUN_OPTIONS, SESSION_OPTIONS, Option
 from hotlap.plan.refused import PLAN_INSTEAD, RUN_INSTEAD, SESSION_INSTEAD
 from hotlap.providers import PROVIDERS
@@ -80,8 +81,39 @@ def gates_table() -> str:
     )
 
 
+def findings_tables() -> str:
+    """Every rule, theme by theme, each with a link to its page."""
+    parts = []
+    for theme, title in THEMES.items():
+        rules = [r for r in RULES.values() if r.code.startswith(theme)]
+        if rules:
+            rows = ([f"[{r.code}]({r.code}.md)", r.severity, r.title, _needs(r.needs)] for r in rules)
+            parts.append(f"## {title.capitalize()}\n" + table(("code", "severity", "finds", "needs"), rows))
+    return "\n".join(parts)
+
+
+def _needs(needs: str) -> str:
+    return "a run" if needs == "run" else "the file"
+
+
+def releases_table() -> str:
+    """What each release of ONNX Runtime reads, newest first."""
+    head = ("onnxruntime", "IR", "opset", "opset of ai.onnx.ml")
+    rows = sorted(RELEASES.items(), reverse=True)
+    return table(head, ([".".join(map(str, release)), *map(str, reads)] for release, reads in rows))
+
+
+def processors_table() -> str:
+    """The kinds of processor that can be judged for."""
+    rows = ([f"`{name}`", ", ".join(sorted(sets)) or "none"] for name, sets in CPUS.items())
+    return table(("name", "instruction sets"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "findings": findings_tables,
     "gates": gates_table,
+    "processors": processors_table,
+    "releases": releases_table,
     "session-options": lambda: options_table(SESSION_OPTIONS.values()),
     "run-options": lambda: options_table(RUN_OPTIONS.values()),
     "plan-instead": lambda: instead_table(PLAN_INSTEAD),

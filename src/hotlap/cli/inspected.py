@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -22,6 +23,13 @@ _MOST_TENSORS = 12
 def print_inspection(found: Inspection, notes: Sequence[str] = ()) -> None:
     """The model in a few lines, its findings, what could not be learned, and a line that sums up."""
     console = terminal()
+    with console.capture() as captured:
+        _print(console, found, notes)
+    # The columns are filled up with blanks, which a log would keep.
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def _print(console: Console, found: Inspection, notes: Sequence[str]) -> None:
     console.print(_head(found))
     for finding in found.findings:
         _print_finding(console, finding)

@@ -16,13 +16,14 @@ import msgspec
 from hotlap.bench.child import end_with_parent
 from hotlap.bench.data import load_feeds
 from hotlap.bench.exchange import answer_and_end
-from hotlap.errors import HotlapError
+from hotlap.errors import HotlapError, MissingExtra
 from hotlap.inspect.measuring import measured_ranges
 from hotlap.inspect.stages import EXECUTED, NOW, WEIGHTS, Answer, Request, Stage, write_answer
 from hotlap.model.walk import ONNX
 from hotlap.plan import Plan
 from hotlap.runtime import Runner
 from hotlap.runtime.chain import Assigned, assigned
+from hotlap.runtime.probe import probe
 from hotlap.runtime.recipe import Recipe
 
 __all__ = ["answer", "main"]
@@ -50,8 +51,6 @@ class _Work:
         )
 
     def probe(self) -> Answer:
-        from hotlap.runtime.probe import probe
-
         runner = self.runner or self.opened()
         feed = load_feeds(self.request.feeds)[0] if self.request.feeds else None
         return Answer(facts=probe(runner, feed=feed, limits=self.request.limits))
@@ -74,7 +73,11 @@ class _Work:
 
 
 def answer(request: Request) -> None:
-    """All stages, each to its end or to its error. Never raises for what a stage raises."""
+    """All stages, each to its end or to its error; a model that does not load ends them.
+
+    Raises:
+        MissingExtra: onnxruntime is not installed.
+    """
     work, folder = _Work(request), Path(request.folder)
     stages: dict[Stage, Callable[[], Answer]] = {
         "load": work.load,
@@ -86,6 +89,8 @@ def answer(request: Request) -> None:
         (folder / NOW).write_text(stage, "utf-8")
         try:
             found = stages[stage]()
+        except MissingExtra:
+            raise  # nothing about the model
         except HotlapError as error:
             found = Answer(error=" ".join(str(error).split()))
         except Exception as error:  # noqa: BLE001  one stage's surprise must not take the others along
@@ -98,7 +103,7 @@ def answer(request: Request) -> None:
 def _label(node: Assigned) -> str:
     """As `hotlap.model.walk.Node.label` tells it, for a node of the model's own graph."""
     op = node.op if node.domain in ONNX else f"{node.domain}.{node.op}"
-    return f'{op} "{node.name}"'
+    return f'{op} "{node.name}"' if node.name else op
 
 
 def _refusals(notes: tuple[str, ...]) -> dict[str, str]:

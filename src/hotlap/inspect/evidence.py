@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hotlap.bench import save_feeds
+from hotlap.bench import load_feeds, save_feeds
 from hotlap.bench.process import ask, temporary_folder
-from hotlap.errors import ModelError, TargetFailed
+from hotlap.errors import MissingExtra, ModelError, TargetFailed, UsageError
 from hotlap.inspect.case import Ran, Range
+from hotlap.inspect.measuring import spread
 from hotlap.inspect.stages import NOW, Answer, Request, Stage, read_answer
 from hotlap.model import Model
 from hotlap.model.graph import load_graph
@@ -61,6 +62,7 @@ def gather(
 
     Raises:
         UsageError, InputError: `data` holds no input.
+        MissingExtra: onnxruntime is not installed.
         StorageError: no room for temporary files.
     """
     unknown: list[str] = []
@@ -97,9 +99,10 @@ def stages_of(model: Model, ranges: bool, folder: Path, unknown: list[str]) -> l
 def _feeds(data: str | Path | Sequence[Feed] | None, folder: Path) -> str:
     if data is None:
         return ""
-    if isinstance(data, str | Path):
-        return str(Path(data).absolute())
-    return str(save_feeds(folder / "feeds", [dict(feed) for feed in data]))
+    feeds = load_feeds(data) if isinstance(data, str | Path) else [dict(feed) for feed in data]
+    if not feeds:
+        raise UsageError("data: holds no input")
+    return str(save_feeds(folder / "feeds", spread(feeds)))
 
 
 def _ask(request: Request, folder: Path, label: str, timeout: float) -> dict[Stage, str]:
@@ -112,6 +115,8 @@ def _ask(request: Request, folder: Path, label: str, timeout: float) -> dict[Sta
         try:
             ask(CHILD, request, folder, label, timeout)
         except TargetFailed as error:
+            if isinstance(error.__cause__, MissingExtra):
+                raise error.__cause__ from error
             stage = _under_way(folder, left)
             ended[stage] = str(error).removeprefix(f"{label}: ")
             log.debug("%s: stage %s: %s", label, stage, error)

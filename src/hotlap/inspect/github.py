@@ -30,6 +30,8 @@ def _text(finding: Finding) -> str:
 
 
 def _data(text: str) -> str:
+    # Names come from the model, and whoever reads the log may do so on a terminal.
+    text = "".join(c if c.isprintable() or c in "\r\n" else ascii(c)[1:-1] for c in text)
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -18,7 +18,7 @@ from hotlap.plan import Plan
 from hotlap.runtime import Runner, find_feed
 from hotlap.runtime.recipe import Recipe
 
-__all__ = ["measured_ranges"]
+__all__ = ["measured_ranges", "spread"]
 
 FILE = "ranges.onnx"
 AT_ONCE = 200
@@ -36,14 +36,14 @@ def measured_ranges(
     Args:
         path: the model; it is read here, external weights too.
         folder: for copies of it.
-        feeds: the user's; of many, some evenly spaced ones. None: some are made.
+        feeds: the user's; None: some are made.
         limits: input name to how many ids there are, for what is made.
 
     Raises:
         HotlapError: the copy does not load, or no input runs.
     """
     model = widened(path)
-    used = _made(model, folder, limits) if feeds is None else _spread(feeds)
+    used = _made(model, folder, limits) if feeds is None else list(feeds)
     seen: dict[str, Range] = {}
     for feed in used:
         _add(seen, feed)
@@ -73,7 +73,8 @@ def _made(model: Any, folder: Path, limits: Mapping[str, int]) -> list[Feed]:
         return [find_feed(runner.run, runner.inputs, limits=limits, seed=seed) for seed in range(MADE)]
 
 
-def _spread(feeds: Sequence[Feed]) -> list[Feed]:
+def spread(feeds: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of many feeds some evenly spaced ones, the first and the last among them."""
     if len(feeds) <= MOST_FEEDS:
         return list(feeds)
     return [feeds[i] for i in np.linspace(0, len(feeds) - 1, MOST_FEEDS).round().astype(int)]

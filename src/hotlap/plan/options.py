@@ -43,6 +43,7 @@ class Option:
         example: a value that shows the pattern.
         since: the first ORT version that knows it.
         changes_numbers: it can change the values that the model answers.
+        relative: of a path, ORT looks for it from the file that it belongs to, and refuses a whole path.
         attribute: it is a Python attribute of ORT's options object; else an entry of its config map.
         ort_enum: for such an attribute, the class in `onnxruntime` whose member the value names.
         needs: the providers without which it does nothing; empty: none.
@@ -59,6 +60,7 @@ class Option:
     example: str = ""
     since: str = FLOOR
     changes_numbers: bool = False
+    relative: bool = False
     attribute: bool = False
     ort_enum: str = ""
     needs: tuple[str, ...] = ()

@@ -134,8 +134,9 @@ _LOADING = (
     Option(
         "session.optimized_model_external_initializers_file_name",
         "path",
-        "Put the weights of optimized_model_filepath into this file.",
+        "Put the weights of optimized_model_filepath into this file, beside it.",
         default='"" (inside the model)',
+        relative=True,
     ),
     Option(
         "session.optimized_model_external_initializers_min_size_in_bytes",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hotlap.inspect.case import Case
 from hotlap.inspect.finding import Finding, Rule
+from hotlap.inspect.rules.unknown_operator import SAID
 
 RULE = Rule(
     code="HL309",
@@ -20,6 +21,8 @@ _ENDED = ("the process crashed", "the process ended")
 
 def find(case: Case) -> Iterator[Finding]:
     assert case.ran is not None
+    if SAID.search(case.ran.refusal):
+        return  # the rule on operators tells it
     if case.ran.refusal:
         yield RULE.found(
             f"it does not load: {case.ran.refusal.removeprefix('ONNX Runtime does not load it: ')}"

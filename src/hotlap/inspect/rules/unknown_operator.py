@@ -16,13 +16,15 @@ RULE = Rule(
 _OF_ONNX = ONNX | {"ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview", "ai.onnx.preview.training"}
 _OF_ORT = ("com.microsoft", "com.ms.internal", "org.pytorch.aten")
 """What domains begin with whose operators ONNX Runtime itself brings (onnxruntime, ContribOperators.md)."""
-_SAID = re.compile(
-    r"No Op registered for \S+ with domain_version of \d+"
-    r"|\S+ is not a registered function/op"
+SAID = re.compile(
+    r"No Op registered for (\w+) with domain_version of \d+"
+    r"|(?:\S+:)?(\w+)\(\S+\) is not a registered function/op"
     r"|No opset import for domain '[^']*'"
-    r"|Could not find an implementation for \S+ node with name '[^']*'"
+    r"|Could not find an implementation for (\w+)\(\d+\) node with name '[^']*'"
 )
-"""How ONNX Runtime 1.24 to 1.32 refuses an operator."""
+"""How ONNX Runtime 1.24 to 1.32 refuses an operator; a group holds its name."""
+_FIRST = 7
+"""The first opset that ONNX Runtime runs (onnxruntime.ai, "ONNX Runtime compatibility")."""
 
 
 def find(case: Case) -> Iterator[Finding]:
@@ -38,9 +40,22 @@ def find(case: Case) -> Iterator[Finding]:
         count = sum(1 for _ in case.walk.nodes(op))
         nodes = f"; {count} nodes" if count > 1 else ""
         yield RULE.found(f"{op}: {why}{nodes}", node=node.label, fix=_fix(node))
-    said = _SAID.search(refusal)
+    said = SAID.search(refusal)
     if said and not found:
-        yield RULE.found(f"ONNX Runtime refuses an operator: {said.group()}")
+        yield _refused(case, said)
+
+
+def _refused(case: Case, said: re.Match[str]) -> Finding:
+    """In ONNX Runtime's words: it knows more than the file alone tells."""
+    op = next(filter(None, said.groups()), "")
+    first = next((n.label for n in case.walk.nodes() if n.proto.op_type == op), "")
+    opset = _opset(case, "")
+    old = opset is not None and opset < _FIRST
+    return RULE.found(
+        f"ONNX Runtime refuses an operator: {said.group()}",
+        node=first,
+        fix=f"export again: ONNX Runtime begins with opset {_FIRST}, this is {opset}" if old else "",
+    )
 
 
 def _why(case: Case, node: Node) -> str:

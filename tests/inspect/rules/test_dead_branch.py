@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import numpy_helper
+
+from hotlap.inspect.rules import dead_branch
+from tests import tiny
+from tests.inspect.cases import found
+
+
+def on_constant(*before: onnx.NodeProto) -> onnx.ModelProto:
+    """An `If` on the weight "c", or on what `before` makes of it."""
+    built = tiny.branch()
+    del built.graph.node[:2]
+    built.graph.initializer.append(numpy_helper.from_array(np.array(True), "c"))
+    built.graph.node[0].input[0] = before[-1].output[0] if before else "c"
+    for node in reversed(before):
+        built.graph.node.insert(0, node)
+    return built
+
+
+def test_a_constant_condition_is_found(tmp_path: Path) -> None:
+    (finding,) = found(dead_branch, on_constant(), tmp_path)
+    assert (finding.severity, finding.node, finding.tensor) == ("warning", 'If "→ y"', "c")
+    assert finding.cost == "2 nodes in both branches, sorted out again at each load"
+
+
+def test_what_follows_from_constants_is_constant(tmp_path: Path) -> None:
+    built = on_constant(tiny.node("Not", ["c"], ["n"]), tiny.node("Identity", ["n"], ["m"]))
+    assert found(dead_branch, built, tmp_path)[0].tensor == "m"
+
+
+def test_a_condition_that_a_caller_can_replace_is_none(tmp_path: Path) -> None:
+    built = on_constant()
+    built.graph.input.append(tiny.info("c", T.BOOL, []))
+    assert found(dead_branch, built, tmp_path) == []
+
+
+def test_chance_and_what_is_computed_are_none(tmp_path: Path) -> None:
+    assert found(dead_branch, tiny.branch(), tmp_path) == []
+    drawn = [tiny.node("Cast", ["c"], ["f"], to=T.FLOAT), tiny.node("Bernoulli", ["f"], ["b"], dtype=T.BOOL)]
+    assert found(dead_branch, on_constant(*drawn), tmp_path) == []
+
+
+def test_a_circle_of_nodes_ends(tmp_path: Path) -> None:
+    built = on_constant(tiny.node("And", ["c", "m"], ["n"]), tiny.node("Not", ["n"], ["m"]))
+    assert found(dead_branch, built, tmp_path) == []

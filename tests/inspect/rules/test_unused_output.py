@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+from onnx import TensorProto as T
+from onnx import helper
+
+from hotlap.inspect.rules import unused_output
+from tests import tiny
+from tests.inspect.cases import found
+
+
+def with_dead_end() -> onnx.ModelProto:
+    built = tiny.mlp()
+    built.graph.node.extend([tiny.node("Neg", ["h"], ["n"], name="neg"), tiny.node("Exp", ["n"], ["e"])])
+    return built
+
+
+def test_nodes_that_lead_nowhere_are_found_together(tmp_path: Path) -> None:
+    (finding,) = found(unused_output, with_dead_end(), tmp_path)
+    assert (finding.severity, finding.node) == ("warning", 'Neg "neg"')
+    assert finding.message == '2 nodes lead to no output: Neg "neg", Exp "→ e"'
+    assert finding.cost == "2 of 5 nodes, run on every call"
+    assert finding.fix == "hotlap optimize MODEL --fix HL407 -o OUT.onnx"
+
+
+def test_an_optional_output_for_nobody_is_told(tmp_path: Path) -> None:
+    shape = [1, 1, 4, 4]
+    pool = tiny.node("MaxPool", ["x"], ["y", "where"], kernel_shape=[2, 2])
+    built = tiny.model([pool], [tiny.info("x", T.FLOAT, shape)], [tiny.info("y", T.FLOAT, None)])
+    (finding,) = found(unused_output, built, tmp_path)
+    assert (finding.severity, finding.tensor) == ("info", "where")
+    assert finding.message == "MaxPool makes an optional output that nobody reads (1 node)"
+
+
+def test_an_output_that_the_operator_always_has_is_none(tmp_path: Path) -> None:
+    top = tiny.node("TopK", ["x", "k"], ["values", "y"])
+    built = tiny.model(
+        [top], [tiny.info("x", T.FLOAT, ["N", 4])], [tiny.info("y", T.INT64, None)], {"k": [2]}
+    )
+    assert found(unused_output, built, tmp_path) == []
+
+
+def test_a_value_that_only_an_inner_graph_reads_is_read(tmp_path: Path) -> None:
+    built = tiny.branch()
+    built.graph.node.insert(0, tiny.node("Neg", ["x"], ["minus"]))
+    built.graph.node[-1].attribute[0].g.node[0].input[0] = "minus"
+    assert found(unused_output, built, tmp_path) == []
+
+
+def test_nodes_inside_of_functions_count(tmp_path: Path) -> None:
+    body = [tiny.node("Neg", ["a"], ["b"]), tiny.node("Exp", ["a"], ["dead"])]
+    built = tiny.unknown_operator()
+    built.functions.append(
+        helper.make_function(
+            "example.com", "NoSuchOperator", ["a"], ["b"], body, [helper.make_opsetid("", 17)]
+        )
+    )
+    (finding,) = found(unused_output, built, tmp_path)
+    assert finding.node == 'function NoSuchOperator / Exp "→ dead"'
+
+
+def test_constants_and_used_nodes_are_none(tmp_path: Path) -> None:
+    built = tiny.mlp()
+    built.graph.node.append(tiny.node("Constant", [], ["c"], value_float=1.0))
+    assert found(unused_output, built, tmp_path) == []

@@ -154,7 +154,7 @@ def test_what_onnx_calls_right_is_no_error(path: Path) -> None:
 
 
 def test_a_thousand_nodes() -> None:
-    """Every kind of node in one long graph: rules that look far ahead from each node must not do so for ever."""
+    """One long graph: a rule that looks ahead from each node must not do so for ever."""
     chain = []
     for n in range(0, 1000, 4):
         chain += [

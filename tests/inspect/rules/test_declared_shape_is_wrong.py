@@ -27,6 +27,20 @@ def test_an_output_without_a_declared_shape(tmp_path: Path) -> None:
     assert "declared without a shape" in one.message
 
 
+def test_the_graph_alone_proves_some(tmp_path: Path) -> None:
+    for declared, said in ((["batch", 3], "[batch, 3]"), (["batch"], "[batch]")):
+        model = small([tiny.node("Relu", ["x"], ["y"], name="relu")], declared)
+        assert run(model, x=rows(5))[0].shape == (5, 8)
+        for ran in (None, Ran(facts=Facts())):
+            [one] = found(rule, model, tmp_path, ran=ran)
+            assert one.message == f"output y is declared {said}, and is [batch, 8]"
+
+
+def test_an_unknown_size_contradicts_nothing(tmp_path: Path) -> None:
+    for declared in ([None, 8], ["rows", 8], ["batch", "width"], None):
+        assert found(rule, small([tiny.node("Relu", ["x"], ["y"])], declared), tmp_path) == []
+
+
 def test_right_shapes_and_no_run_say_nothing(tmp_path: Path) -> None:
     assert found(rule, tiny.add(), tmp_path, ran=Ran(facts=Facts())) == []
     assert found(rule, tiny.add(), tmp_path, ran=Ran()) == []

@@ -15,16 +15,16 @@ from tests.inspect.quantised import dynamic_matmul
 def test_each_sensitive_axis_is_named(tmp_path: Path) -> None:
     facts = Facts(padding={"length": "sensitive", "x[1]": "sensitive", "w": "insensitive", "h": "unknown"})
     one, two = found(rule, tiny.add(), tmp_path, ran=Ran(facts=facts))
+    assert one.tensor == ""
     assert one.message == "padding along length changes the answers" and one.severity == "warning"
     assert two.message == "padding along x[1] changes the answers" and two.tensor == "x"
 
 
 def test_a_scale_taken_at_run_time_is_to_blame(tmp_path: Path) -> None:
-    facts = Facts(padding={"length": "sensitive"})
+    facts = Facts(padding={"batch": "sensitive"})
     [one] = found(rule, dynamic_matmul(), tmp_path, ran=Ran(facts=facts))
-    assert (
-        one.node == 'DynamicQuantizeLinear "quantise"' and "takes its scale from padding too" in one.message
-    )
+    assert (one.node, one.tensor) == ('DynamicQuantizeLinear "quantise"', "x")
+    assert "takes its scale from padding too" in one.message
 
 
 def test_others(tmp_path: Path) -> None:

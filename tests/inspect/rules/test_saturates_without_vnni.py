@@ -66,6 +66,7 @@ def test_full_8_bit_weights_go_wrong_and_7_bit_ones_do_not(tmp_path: Path) -> No
         (OLD, "error", "on this CPU, which has no VNNI"),
         (NEW, "warning", "on x86 processors without VNNI (safe on this CPU)"),
         (frozenset({"NEON", "DOTPROD"}), "warning", "safe on this CPU"),
+        (frozenset(), "warning", "safe on this CPU"),
         (None, "warning", "on x86 processors without VNNI"),
     ],
 )

@@ -28,11 +28,12 @@ def find(case: Case) -> Iterator[Finding]:
         if not weight.denormal or weight.dtype not in _TYPES:
             continue
         count = math.prod(weight.shape)
+        name = weight.value or weight.name
         share = weight.denormal / count if count else 0.0
         yield RULE.found(
-            f"{weight.denormal:,} of {count:,} numbers of {weight.name} are denormal ({100 * share:.2g} %)",
+            f"{weight.denormal:,} of {count:,} numbers of {name} are denormal ({100 * share:.2g} %)",
             severity=RULE.severity if share >= _FEW else "info",
-            tensor=weight.name,
+            tensor=name,
             cost="up to some 100 times slower on Intel processors; nothing on AMD Zen",
             fix=RULE.mend,
         )

@@ -26,15 +26,16 @@ def find(case: Case) -> Iterator[Finding]:
         if not weight.nan:
             continue
         count, readers = math.prod(weight.shape), _readers(case, weight)
+        name = weight.value or weight.name
         meant = bool(readers) and all(r.op in _MEANT for r in readers)
         yield RULE.found(
             (
-                f"{weight.nan:,} of {count:,} numbers of {weight.name} are NaN"
+                f"{weight.nan:,} of {count:,} numbers of {name} are NaN"
                 + (", as a mark it seems" if meant else ": whatever they meet becomes NaN")
             ),
             severity="info" if meant else RULE.severity,
             node=readers[0].label if readers else "",
-            tensor=weight.name,
+            tensor=name,
             fix=""
             if meant
             else "look for the step that wrote them: training that diverged, a division by zero",

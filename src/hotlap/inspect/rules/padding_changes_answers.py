@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hotlap.inspect.case import Case
 from hotlap.inspect.finding import Finding, Rule
+from hotlap.inspect.shapes import shapes
 
 RULE = Rule(
     code="HL106",
@@ -25,6 +26,13 @@ def find(case: Case) -> Iterator[Finding]:
         yield RULE.found(
             f"padding along {axis} changes the answers{why}",
             node=scale.label if scale else "",
-            tensor=axis.partition("[")[0] if "[" in axis else "",
+            tensor=_input(case, axis),
             fix="put inputs of equal size alone into one batch; pad only as the model was trained with",
         )
+
+
+def _input(case: Case, axis: str) -> str:
+    """The first input with that axis, which is spelt as a symbol or as ``input[axis]``."""
+    known = shapes(case.walk)
+    names = [v.name for v in case.walk.root.proto.input]
+    return next((n for n in names if axis in (known.dims(n) or ()) or axis.startswith(f"{n}[")), "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from onnx import TensorProto
 
 from hotlap.inspect.rules import dynamically_quantised_convolution as rule
 from tests import tiny
@@ -18,6 +19,12 @@ def test_it_is_named(tmp_path: Path) -> None:
     [one] = found(rule, dynamic_conv(), tmp_path)
     assert (one.severity, one.node, one.tensor) == ("warning", 'ConvInteger "conv"', "w")
     assert one.message == 'ConvInteger "conv" is quantised anew in every call'
+    assert one.cost.startswith("measured 9 to 17 times slower")
+    unsigned = dynamic_conv()
+    [weights] = unsigned.graph.initializer
+    weights.data_type = TensorProto.UINT8
+    [one] = found(rule, unsigned, tmp_path)
+    assert one.cost.startswith("measured no faster")
 
 
 def test_others(tmp_path: Path) -> None:

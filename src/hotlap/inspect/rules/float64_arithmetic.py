@@ -30,7 +30,7 @@ def find(case: Case) -> Iterator[Finding]:
         f"{first.label}{more} in float64{origin}",
         node=first.label,
         tensor=value,
-        cost="twice the memory traffic; half the numbers in each vector",
+        cost="measured 2 to 3 times slower than float32, an exponential 30 to 60 times",
         fix="export from float32 weights and inputs, or cast to float32 where the float64 begins",
     )
 

@@ -17,7 +17,7 @@ from hotlap.model.constants import array, constant
 RULE = Rule(
     code="HL208",
     name="saturates-without-vnni",
-    title="8-bit sums overflow on processors without VNNI",
+    title="Sums of 8-bit products overflow without VNNI",
     severity="warning",
 )
 

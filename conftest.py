@@ -103,10 +103,6 @@ def _teardown(namespace: dict[str, Any]) -> None:
     namespace["_temporary"].cleanup()
 
 
-pytest_collect_file = Sybil(
-    parsers=[_parse],
-    # One pattern a depth: before Python 3.13 a path's `**` matches one folder, no more and no less.
-    patterns=["README.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md"],
-    setup=_setup,
-    teardown=_teardown,
-).pytest()
+# Below Python 3.13 a ** in a pattern is one folder.
+_PAGES = ["README.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md"]
+pytest_collect_file = Sybil(parsers=[_parse], patterns=_PAGES, setup=_setup, teardown=_teardown).pytest()

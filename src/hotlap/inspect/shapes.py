@@ -1,0 +1,149 @@
+"""Shapes with symbols, followed from the inputs through the graph: `Shapes`.
+
+What an exporter wrote down about values inside is not looked at: it is what may be wrong. An operator that is
+not known here makes values of unknown shape, so whatever is said holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from hotlap.inspect.asking import ASKED, MOST, Asked
+from hotlap.inspect.dims import Clash, Dims, Size
+from hotlap.inspect.shaping import ALL_ALIKE, SHAPE
+from hotlap.model.constants import array, constant
+from hotlap.model.walk import Node, Scope, Walk
+
+__all__ = ["Shapes", "Stuck", "shapes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """A symbol that an operator pins down.
+
+    Attributes:
+        node: the operator.
+        constant: the constant to blame; "" where none.
+        clash: the symbol and what it may be.
+    """
+
+    node: Node
+    constant: str
+    clash: Clash
+
+
+class Shapes:
+    """The shapes in the model's own graph.
+
+    Attributes:
+        stuck: symbols that cannot take any size, in the order of the nodes.
+    """
+
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
+        self.stuck: list[Stuck] = []
+        self._dims: dict[str, Dims | None] = {}
+        self._asked: dict[str, tuple[Asked, ...] | None] = {}
+        root = walk.root
+        for name in root.inputs:
+            self._dims[name] = _declared(root, name)
+        for name, tensor in root.weights.items():
+            if name not in root.inputs:
+                self._dims[name] = tuple(int(d) for d in tensor.dims)
+        for node in root.nodes:
+            self._step(node)
+
+    def dims(self, value: str) -> Dims | None:
+        """Sizes, symbols and None for what is unknown; None for an unknown rank. Unnamed axes of an input
+        are symbols of their own, spelt ``input[axis]``."""
+        return self._dims.get(value)
+
+    def asked(self, value: str) -> tuple[Asked, ...] | None:
+        """A tensor of integers, number by number; None where not even their count is known."""
+        if value not in self._asked:
+            self._asked[value] = self._literal(value)
+        return self._asked[value]
+
+    # ── one node ──────────────────────────────────────────────────────────────────────────────────────
+
+    def _step(self, node: Node) -> None:
+        outputs = [o for o in node.proto.output if o]
+        if not outputs or any(True for _ in node.subgraphs()):
+            return
+        op = node.op.removeprefix("com.microsoft.")
+        how = SHAPE.get(op)
+        try:
+            made = how(self, node) if how else None
+            number = ASKED[op](self, node) if op in ASKED else None
+        except (IndexError, TypeError, ValueError, OverflowError):
+            return  # a node that is not as its operator is defined: ORT will say so
+        if number is not None:
+            self._asked.setdefault(outputs[0], number)
+        if how is None or outputs[0] in self._dims:
+            return
+        same = outputs if op in ALL_ALIKE else outputs[:1]
+        self._dims.update(dict.fromkeys(same, made))
+
+    def input(self, node: Node, number: int) -> Dims | None:
+        names = node.proto.input
+        return self._dims.get(names[number]) if number < len(names) and names[number] else None
+
+    def numbers(self, node: Node, number: int, attribute: str = "") -> list[int] | None:
+        """Integers that the node reads from a constant, or from an attribute in older opsets."""
+        said = node.attribute(attribute) if attribute else None
+        if said is not None:
+            return [int(i) for i in (said if isinstance(said, list) else [said])]
+        names = node.proto.input
+        asked = self.asked(names[number]) if number < len(names) and names[number] else None
+        if asked is None or not all(isinstance(a.size, int) for a in asked):
+            return None
+        return [int(a.size) for a in asked if isinstance(a.size, int)]
+
+    def pin(self, node: Node, clashes: Sequence[Clash], source: str = "") -> None:
+        self.stuck += [Stuck(node, source, c) for c in clashes]
+
+    def _literal(self, value: str) -> tuple[Asked, ...] | None:
+        numbers = _small(self.walk, self.walk.root, value)
+        return None if numbers is None else tuple(Asked(int(n), value) for n in numbers.reshape(-1))
+
+
+def _small(walk: Walk, scope: Scope, value: str) -> npt.NDArray[Any] | None:
+    tensor = walk.constant(scope, value)
+    if tensor is not None:
+        small = len(tensor.dims) <= 1 and all(0 <= d <= MOST for d in tensor.dims)
+        found = array(tensor) if small else None
+    else:
+        found = constant(walk, scope, value)
+    if found is None or found.size > MOST or not np.issubdtype(found.dtype, np.integer):
+        return None
+    return found
+
+
+def _declared(root: Scope, name: str) -> Dims | None:
+    kind = root.types.get(name)
+    if kind is None or not kind.HasField("tensor_type") or not kind.tensor_type.HasField("shape"):
+        return None
+    dims: list[Size] = []
+    for axis, dim in enumerate(kind.tensor_type.shape.dim):
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
+            dims.append(int(dim.dim_value))
+        else:
+            named = dim.HasField("dim_param") and dim.dim_param.strip("? ")
+            dims.append(dim.dim_param if named else f"{name}[{axis}]")
+    return tuple(dims)
+
+
+_KNOWN: WeakKeyDictionary[Walk, Shapes] = WeakKeyDictionary()
+
+
+def shapes(walk: Walk) -> Shapes:
+    """The `Shapes` of a walk, worked out once."""
+    if walk not in _KNOWN:
+        _KNOWN[walk] = Shapes(walk)
+    return _KNOWN[walk]

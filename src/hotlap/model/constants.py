@@ -1,0 +1,38 @@
+"""The numbers of constants that lie in the model's own file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hotlap.model.external import is_external
+from hotlap.model.graph import onnx
+from hotlap.model.stored import as_tensor
+from hotlap.model.walk import Scope, Walk
+
+__all__ = ["array", "constant"]
+
+
+def array(tensor: Any) -> npt.NDArray[Any] | None:
+    """The elements of a ``TensorProto``; None where they lie in another file, are text, or are broken."""
+    if is_external(tensor) or tensor.data_type in (0, 8):
+        return None
+    try:
+        return np.asarray(onnx().numpy_helper.to_array(tensor))
+    except (ValueError, TypeError, KeyError, OverflowError, MemoryError, AttributeError):
+        return None  # a size that does not fit the data, a type that onnx does not know
+
+
+def constant(walk: Walk, scope: Scope, value: str) -> npt.NDArray[Any] | None:
+    """The elements of a weight or of what a ``Constant`` node makes, however that is written.
+
+    None where nothing says them: no constant, external, text, sparse, or a weight that a caller may replace.
+    """
+    tensor = walk.constant(scope, value)
+    if tensor is None:
+        maker = walk.maker(scope, value)
+        written = () if maker is None or maker.op != "Constant" else maker.proto.attribute
+        tensor = next((t for a in written if (t := as_tensor(a)) is not None), None)
+    return None if tensor is None else array(tensor)

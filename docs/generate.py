@@ -6,6 +6,7 @@ What stands between ``<!-- generated: NAME -->`` and ``<!-- end -->`` comes from
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from hotlap.inspect import CPUS, RELEASES, RULES, THEMES
+from hotlap.model import Anatomy, ExternalProblem, WeightStats
+from hotlap.model.anatomy import Held
+from hotlap.model.cost import Cost
+from hotlap.model.diff import Difference
 from hotlap.plan import RUN_OPTIONS, SESSION_OPTIONS, Option
 from hotlap.plan.refused import PLAN_INSTEAD, RUN_INSTEAD, SESSION_INSTEAD
 from hotlap.providers import PROVIDERS
@@ -109,6 +114,17 @@ def processors_table() -> str:
     return table(("name", "instruction sets"), rows)
 
 
+_ATTRIBUTE = re.compile(r"^ {4}(\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", re.MULTILINE)
+
+
+def attributes_table(cls: type) -> str:
+    """The attributes of a value, as its docstring tells them."""
+    attributes = inspect.cleandoc(cls.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
+    found = ((names.replace(", ", "`, `"), text) for names, text in _ATTRIBUTE.findall(attributes))
+    rows = ([f"`{names}`", " ".join(text.replace("``", "`").split())] for names, text in found)
+    return table(("field", "what it holds"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "findings": findings_tables,
     "gates": gates_table,
@@ -119,6 +135,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "plan-instead": lambda: instead_table(PLAN_INSTEAD),
     "session-instead": lambda: instead_table(SESSION_INSTEAD),
     "run-instead": lambda: instead_table(RUN_INSTEAD),
+    "anatomy": lambda: attributes_table(Anatomy),
+    "held": lambda: attributes_table(Held),
+    "cost": lambda: attributes_table(Cost),
+    "weight-stats": lambda: attributes_table(WeightStats),
+    "external-problem": lambda: attributes_table(ExternalProblem),
+    "difference": lambda: attributes_table(Difference),
     **{f"provider-{name}": partial(provider_table, name) for name in PROVIDERS},
 }
 

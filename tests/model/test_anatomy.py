@@ -9,11 +9,13 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from hotlap.model import Anatomy, Model, anatomy
+from hotlap.model import Anatomy, Model, anatomy, weight_stats
 from hotlap.model.anatomy import Held
+from hotlap.model.cost import count_cost
 from hotlap.runtime import file_digest
 from hotlap.tensors import TensorSpec
 from tests import tiny
+from tests.real import NAMES, real
 
 
 def taken(model: onnx.ModelProto, folder: Path) -> Anatomy:
@@ -88,3 +90,26 @@ def test_a_model_without_its_weights_has_an_anatomy(tmp_path: Path) -> None:
     found = taken(tiny.external_at("w.bin"), tmp_path)
     assert found.external == {"w.bin": None}
     assert found.weights == {"float32": Held(tensors=1, elements=4, nbytes=16)}
+
+
+def whole(path: Path) -> Anatomy:
+    model = Model.load(path, external="report")
+    found = anatomy(model, count_cost(model.proto))
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Anatomy) == found
+    weights = list(weight_stats(model.proto, path.parent, model.walk))
+    assert len({w.name for w in weights}) == len(weights) and all(w.digest for w in weights)
+    assert sum(h.nbytes for h in found.weights.values()) == sum(w.nbytes for w in weights)
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_real_models(name: str) -> None:
+    found = whole(real(name).path)
+    assert found.nodes == sum(found.operators.values()) > 0
+    assert 0 < sum(h.nbytes for h in found.weights.values()) < found.size
+
+
+def test_the_models_of_onnx_itself() -> None:
+    folder = Path(onnx.__file__).parent / "backend" / "test" / "data"
+    found = [whole(path) for path in sorted(folder.rglob("*.onnx"))]
+    assert len(found) > 100 and all(a.nodes for a in found)

@@ -125,18 +125,25 @@ class _Counter:
 
     def _scan(self, symbol: str) -> tuple[int, int] | None:
         """(step, power) in which both counts grow with one size; None where they follow no formula."""
-        why = ""
+        whys = ["no formula follows it"]
         for step in self._steps[symbol]:
             sizes = [step * n for n in (1, 2, 3, 5)]
-            counts = [self._at({symbol: size}) for size in sizes]
-            powers = [_power(sizes, [c.macs for c in counts])] if self._at({}).macs is not None else []
-            powers += [_power(sizes, [c.nbytes for c in counts])] if self._at({}).nbytes is not None else []
-            highest = max(-1 if p is None else p for p in powers)
+            counts = list(itertools.takewhile(self._is_known, (self._at({symbol: s}) for s in sizes)))
+            if len(counts) < len(sizes):
+                failed = self._at({symbol: sizes[len(counts)]})
+                whys.insert(0, failed.why_macs or failed.why_bytes)
+                continue
+            columns = [[c.macs for c in counts], [c.nbytes for c in counts]]
+            powers = [degree(sizes, column) for column in map(_known, columns) if column]
             if None not in powers:
-                return step, highest
-            why = why or next((w for c in counts for w in (c.why_macs, c.why_bytes) if w), "")
-        self._whys.append(f'"{symbol}" is held at {self._base[symbol]}: {why or "no formula follows it"}')
+                return step, max(p for p in powers if p is not None)
+        self._whys.append(f'"{symbol}" is held at {self._base[symbol]}: {whys[0]}')
         return None
+
+    def _is_known(self, found: Count) -> bool:
+        """Whether it tells all that the count at the base tells."""
+        base = self._at({})
+        return (found.macs is None) <= (base.macs is None) and (found.nbytes is None) <= (base.nbytes is None)
 
     def _formula(
         self, grid: Mapping[str, list[int]], open_: Mapping[str, tuple[int, int]], kind: str
@@ -152,9 +159,8 @@ class _Counter:
         return None
 
 
-def _power(sizes: list[int], counts: list[int | None]) -> int | None:
-    known = [c for c in counts if c is not None]
-    return degree(sizes, known) if len(known) == len(counts) else None
+def _known(column: list[int | None]) -> list[int]:
+    return [c for c in column if c is not None]
 
 
 class _TooMuch(HotlapError):

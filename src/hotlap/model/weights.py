@@ -58,7 +58,7 @@ class WeightStats(msgspec.Struct, frozen=True, kw_only=True):
 def weight_stats(model: Any, folder: Path, walk: Walk | None = None) -> Iterator[WeightStats]:
     """Every tensor that the file holds or points to (`hotlap.model.stored.stored`), one after the other.
 
-    A few megabytes are in memory at a time, and of a tensor inside of the model file once its own size. What
+    A small piece is in memory at a time, and of a tensor inside of the model file once its own size. What
     cannot be read has an empty digest.
 
     Args:

@@ -78,7 +78,7 @@ def row_choices(
     choices: list[dict[str, int]] = []
     for key in _seeds(specs, outputs, free):
         alone = _as_choice(free[key])
-        if alone is None:
+        if alone is None or any(feed[n].shape[a] == 0 for n, a in alone.items()):
             continue
         for choice in (_joined(specs, free, feed, alone), alone):
             if choice not in choices:

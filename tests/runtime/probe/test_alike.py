@@ -48,6 +48,11 @@ def test_types_that_numpy_lacks() -> None:
     assert gap(one, other) == pytest.approx(0.5)
     assert gap(one, one) == 0
     assert rounding(one) == pytest.approx(2**-3.5)
+    assert usable(one) and not usable(np.array([np.nan], ml_dtypes.bfloat16))
+    eighth = [np.array([x, 1], ml_dtypes.float8_e5m2) for x in (2, 1)]
+    assert (gap(*eighth), rounding(eighth[0])) == (pytest.approx(0.5), rounding(one))
+    fours = [np.array([x, 1], ml_dtypes.int4) for x in (2, 1)]
+    assert (gap(*fours), rounding(fours[0]), usable(fours[0])) == (INF, 0.0, True)
 
 
 floats = hnp.arrays(np.float32, 5, elements=st.floats(width=32))

@@ -59,8 +59,14 @@ def test_words_that_are_none() -> None:
             {"x": (1, 576), "state": (2, 1, 128), "sr": ()},
             [{"x": 0, "state": 1}, {"x": 0}],
         ),
-        # an input of another size is shared, or moves alone
-        ([spec("x", None, 4), spec("z", None, 4)], [], {"x": (1, 4), "z": (9, 4)}, [{"x": 0}, {"z": 0}]),
+        # an input of another size is shared; one of fewer axes never moves alone
+        ([spec("x", None, 4), spec("z", None, 4)], [], {"x": (1, 4), "z": (9, 4)}, [{"x": 0}]),
+        (
+            [spec("least", None), spec("x", None, 4)],
+            [],
+            {"least": (1,), "x": (1, 4)},
+            [{"least": 0, "x": 0}, {"x": 0}],
+        ),
         # time first by its name, or by what the outputs have
         ([spec("x", "time", "k", 4)], [], {"x": (5, 1, 4)}, [{"x": 1}, {"x": 0}]),
         ([spec("x", "p", "q", 4)], [spec("y", "q", 2)], {"x": (5, 1, 4)}, [{"x": 1}, {"x": 0}]),

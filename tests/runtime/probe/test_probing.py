@@ -124,6 +124,44 @@ def test_a_feed_of_several_rows_gives_its_own(tmp_path: Path) -> None:
     assert (facts.rows, set(facts.seconds)) == ("independent", {"1", "2", "3", "4", "8"})
 
 
+def test_axes_of_size_zero_are_left_alone(tmp_path: Path) -> None:
+    empty = {n: np.zeros((0, 3), np.float32) for n in ("a", "b")}
+    facts = facts_of(tiny.add_pair(), tmp_path, empty)
+    assert (facts.rows, facts.axes, facts.stuck) == ("unknown", {}, ())
+    first_step = {
+        **kinds.past_feed(),
+        "past": np.zeros((1, 0, 4), np.float32),
+        "mask": np.ones((1, 3), np.float32),
+    }
+    facts = facts_of(kinds.with_past(), tmp_path, first_step)
+    assert facts.rows == "independent"
+    assert facts.axes == {"x": 0, "past": 0, "mask": 0, "y": 0}
+
+
+def test_rows_of_one_id_are_varied_too(tmp_path: Path) -> None:
+    facts = facts_of(tiny.identity(onnx.TensorProto.INT64, ("N",)), tmp_path)
+    assert (facts.rows, facts.axes) == ("independent", {"x": 0, "y": 0})
+
+
+def test_a_loop_that_never_ends_is_stopped(tmp_path: Path) -> None:
+    """It halves until nothing is above one: with NaN turned round, for ever."""
+    body = tiny.helper.make_graph(
+        [
+            tiny.node("Mul", ["before", "half"], ["after"]),
+            tiny.node("ReduceMax", ["after"], ["m"], keepdims=0),
+            tiny.node("Less", ["m", "one"], ["small"]),
+            tiny.node("Not", ["small"], ["on"]),
+        ],
+        "body",
+        [tiny.info("i", kinds.INT, []), tiny.info("go", tiny.T.BOOL, []), tiny.info("before", kinds.F, None)],
+        [tiny.info("on", tiny.T.BOOL, []), tiny.info("after", kinds.F, None)],
+    )
+    weights = {"half": np.float32(0.5), "one": np.float32(1), "true": np.array(True)}
+    model = kinds.of_x([tiny.node("Loop", ["", "true", "x"], ["y"], body=body)], ["N", 4], weights)
+    facts = facts_of(model, tmp_path, seconds=1.0)
+    assert facts.rows == "unknown" and "time was up" in facts.why
+
+
 def test_a_feed_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='input "x": missing'):
         facts_of(tiny.add(), tmp_path, {})

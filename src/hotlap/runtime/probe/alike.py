@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SAME_SHAPE", "gap", "is_tensor", "rounding", "usable"]
+__all__ = ["SAME_SHAPE", "gap", "is_float", "is_tensor", "rounding", "usable"]
 
 Array = npt.NDArray[Any]
 
 _SINGLE = float(np.finfo(np.float32).eps)
 _BRAIN = 2.0**-7
-"""Epsilon of bfloat16, and more than that of the types that numpy has no name for."""
+"""Epsilon of bfloat16, taken for float8 and the like too: theirs would allow for anything."""
 
 SAME_SHAPE = 8 * _SINGLE
 """A share of the range, for tries of equal shapes."""
@@ -36,9 +36,19 @@ def rounding(array: Array) -> float:
     At least that of float32, since a model may compute in it and cast the answer to float64. 0 for what is no
     float: an integer is right or wrong.
     """
-    if array.dtype.kind in "fc":
-        return float(np.sqrt(max(float(np.finfo(array.dtype).eps), _SINGLE)))
-    return float(np.sqrt(_BRAIN)) if array.dtype.kind == "V" else 0.0
+    if not is_float(array):
+        return 0.0
+    eps = _BRAIN if _is_foreign(array) else max(float(np.finfo(array.dtype).eps), _SINGLE)
+    return float(np.sqrt(eps))
+
+
+def is_float(array: Array) -> bool:
+    return array.dtype.kind in "fc" or (_is_foreign(array) and "float" in array.dtype.name)
+
+
+def _is_foreign(array: Array) -> bool:
+    """A type of ml_dtypes, whatever kind it says that it is."""
+    return array.dtype.isbuiltin == 2
 
 
 def gap(one: Any, other: Any) -> float:
@@ -53,7 +63,7 @@ def gap(one: Any, other: Any) -> float:
     one, other = np.asarray(one), np.asarray(other)
     if one.shape != other.shape or one.dtype != other.dtype:
         return float("inf")
-    if one.dtype.kind == "V":  # ml_dtypes
+    if _is_foreign(one) and is_float(one):
         one, other = one.astype(np.float32), other.astype(np.float32)
     same = one == other
     if one.dtype.kind in "fc":
@@ -74,4 +84,4 @@ def usable(answer: Array) -> bool:
     """It holds something that a comparison could tell apart: not empty, and not NaN or infinite all over."""
     if answer.size == 0:
         return False
-    return answer.dtype.kind not in "fc" or bool(np.isfinite(answer).any())
+    return not is_float(answer) or bool(np.isfinite(answer.astype(np.complex128)).any())

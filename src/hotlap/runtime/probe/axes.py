@@ -76,12 +76,16 @@ def row_choices(
     specs = {s.name: s for s in inputs if s.name in feed}
     free = free_axes(inputs, feed)
     choices: list[dict[str, int]] = []
-    for key in _seeds(specs, outputs, free):
+    seeds = _seeds(specs, outputs, free)
+    # The input with most axes is what the model is about: rows that lie in its weights only are none.
+    movable = {n for key in seeds for n, _ in free[key]}
+    main = max((n for n in specs if n in movable), key=lambda n: feed[n].ndim, default="")
+    for key in seeds:
         alone = _as_choice(free[key])
-        if alone is None:
+        if alone is None or any(feed[n].shape[a] == 0 for n, a in alone.items()):
             continue
         for choice in (_joined(specs, free, feed, alone), alone):
-            if choice not in choices:
+            if choice not in choices and main in choice:
                 choices.append(choice)
     return choices[:_MOST_CHOICES]
 

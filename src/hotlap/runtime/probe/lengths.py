@@ -71,7 +71,7 @@ def find_lengths(tries: Tries, feed: Feed, found: Structure | None) -> Iterator[
     sizes = {k: feed[p[0][0]].shape[p[0][1]] for k, p in free.items()}
     for key, places in free.items():
         if sizes[key] > 0:
-            others = [(p, sizes[k]) for k, p in free.items() if k != key]
+            others = [(p, sizes[k]) for k, p in free.items() if k != key and sizes[k] > 0]
             yield _tried(tries, feed, found, Length(key, places, sizes[key]), others)
 
 

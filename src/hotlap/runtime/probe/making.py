@@ -23,6 +23,7 @@ in turn; NaN; all zero; one whose mask ends half-way."""
 _LOUD = 50.0
 _EXTREME = 1e4
 _MOST_OWN = 16
+_DRAWS = 8
 
 
 class Rows:
@@ -58,7 +59,9 @@ class Rows:
         row = self.row(0)
         own = (self.row(n) for n in range(1, min(self.count, _MOST_OWN)))
         found = next((r for r in own if not all(_equal(r[n], row[n]) for n in row)), None)
-        return found or self.neighbour("ordinary", 1)
+        # A row of a single id may come out as it was: the next draw may not.
+        made = (self.neighbour("ordinary", seed) for seed in range(1, _DRAWS))
+        return found or next((r for r in made if r), None)
 
     def neighbour(self, kind: str, seed: int = 0) -> Row | None:
         """A row of one of the `NEIGHBOURS`; None where the inputs have nothing to make it of."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,8 +25,6 @@ from hotlap.runtime.probe.tries import Feed, OutOfTime, Runs, Tries
 from hotlap.tensors import TensorSpec, check_feed
 
 __all__ = ["SECONDS", "probe"]
-
-log = logging.getLogger("hotlap.runtime")
 
 SECONDS = 8.0
 """What probing may take, the first run not counted."""
@@ -130,24 +128,25 @@ def _repeats(tries: Tries, base: Feed, answers: Mapping[str, Any]) -> float | No
 
 def _learn(tries: Tries, base: Feed, limits: Mapping[str, int], repeats_by: float | None) -> _Learned:
     learned = _Learned()
-    try:
+    with suppress(OutOfTime):
         learned.found = find_structure(tries, base, limits)
         learned.verdict = _verdict(tries, learned.found, repeats_by)
+    with suppress(OutOfTime):
+        _time(tries, base, learned)
+    with suppress(OutOfTime):
         if learned.found is not None:
             learned.stuck = learned.found.stuck(tries)
         for length in find_lengths(tries, base, learned.found):
             learned.lengths.append(length)
             learned.stuck += length.stuck()
-        _time(tries, base, learned)
-        for length in learned.lengths:
+    for length in learned.lengths:
+        learned.padding[length.key] = "unknown"
+        with suppress(OutOfTime):
             learned.padding[length.key] = _padding(tries, base, length, limits, repeats_by)
-    except OutOfTime:
-        log.info("probing ran out of time: what was not reached is unknown")
-        learned.padding |= {n.key: "unknown" for n in learned.lengths if n.key not in learned.padding}
-    if learned.stuck and learned.found is not None and not learned.found.whole:
-        places = {(s.input, s.axis) for s in learned.stuck}
-        if places & set(learned.found.rows.axes.items()):
-            learned.found = None
+    if learned.found is not None and {(s.input, s.axis) for s in learned.stuck} & set(
+        learned.found.rows.axes.items()
+    ):
+        learned.found = None  # an axis that cannot change is none of rows
     return learned
 
 
@@ -184,12 +183,17 @@ def _padding(
 def _time(tries: Tries, base: Feed, learned: _Learned) -> None:
     found = learned.found
     if found is None or not found.copies:
-        learned.seconds["1"] = tries.seconds(base, _TIMED)
+        learned.seconds["1"] = _median(tries, base)
         return
-    counts = sorted({*found.copies} | ({MANY} if found.whole else set()))
-    for count in counts:
+    for count in sorted({*found.copies, *((MANY,) if found.whole else ())}):
         feed = found.rows.stacked([found.rows.row(0)] * count)
-        if count <= 3 or tries.cost(feed) * _TIMED < tries.left / 4:
-            if count == MANY and tries.run(feed)[1]:
-                continue
-            learned.seconds[str(count)] = tries.seconds(feed, _TIMED)
+        # The larger number is a bonus: it may not take the time of what comes after.
+        if count == MANY and (tries.cost(feed) * _TIMED > tries.left / 4 or tries.run(feed)[1]):
+            continue
+        learned.seconds[str(count)] = _median(tries, feed)
+
+
+def _median(tries: Tries, feed: Feed) -> float:
+    """Of fewer calls where one takes long."""
+    affordable = int(tries.left / 8 / max(tries.cost(feed), 1e-9))
+    return tries.seconds(feed, max(1, min(_TIMED, affordable)))

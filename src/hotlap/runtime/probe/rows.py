@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hotlap.runtime.probe.alike import SAME_SHAPE, gap, is_tensor, rounding, usable
+from hotlap.runtime.probe.alike import SAME_SHAPE, gap, is_float, is_tensor, rounding, usable
 from hotlap.runtime.probe.making import NEIGHBOURS
 from hotlap.runtime.probe.structure import Structure
 from hotlap.runtime.probe.tries import OutOfTime, Tries
@@ -167,7 +167,7 @@ class _Judging:
             beside = f'a neighbour ("{kind}")' if kind else "copies of itself"
             much = "in whole numbers or shape" if apart == float("inf") else f"by {apart:.2g} of its range"
             said = f'output "{name}" of a row among {count} changes {much} beside {beside}'
-            whole = answer.dtype.kind not in "fcV"
+            whole = not is_float(answer)
             self._differences.append(_Difference(sure, subject, not kind, whole, said))
 
     def _mute(self, alone: tuple[Row, Row], strange: list[Row]) -> str:
@@ -178,7 +178,7 @@ class _Judging:
             differs = gap(alone[0][name], alone[1][name]) > 0
             answers = differs or any(gap(alone[0][name], s[name]) > 0 for s in strange)
             real = usable(alone[0][name]) and usable(alone[1][name])
-            number = alone[0][name].dtype.kind in "fcV"
+            number = is_float(alone[0][name])
             if not real or (number and not differs):
                 dumb = dumb or name
             spoken = spoken or (real and answers)

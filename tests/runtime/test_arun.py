@@ -16,13 +16,13 @@ from hotlap.tensors import TensorSpec
 from tests.runtime.slow import FOREVER, SHORT, X, loop
 
 
-@pytest.fixture
-def runner(tmp_path: Path) -> Any:
-    with hotlap.open(loop(tmp_path), threads=1, workers=2, waiting=2) as runner:
-        yield runner
+def opened(tmp_path: Path) -> Runner:
+    return hotlap.open(loop(tmp_path), threads=1, workers=2, waiting=2)
 
 
-def test_it_answers_as_run_does(runner: Runner) -> None:
+def test_it_answers_as_run_does(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> Any:
         one = runner.arun({"x": X, "n": SHORT})
         two = runner.arun({"x": 2 * X, "n": SHORT}, ["total"], deadline=60)
@@ -30,9 +30,12 @@ def test_it_answers_as_run_does(runner: Runner) -> None:
 
     first, second = asyncio.run(main())
     assert (first["total"].tolist(), second["total"].tolist()) == ([3] * 4, [6] * 4)
+    runner.close()
 
 
-def test_errors_come_to_who_awaits(runner: Runner) -> None:
+def test_errors_come_to_who_awaits(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> None:
         with pytest.raises(InputError, match="missing"):
             await runner.arun({"x": X})
@@ -44,9 +47,12 @@ def test_errors_come_to_who_awaits(runner: Runner) -> None:
             await runner.arun({"x": X, "n": FOREVER}, cancel=cancel)
 
     asyncio.run(main())
+    runner.close()
 
 
-def test_the_loop_goes_on_meanwhile(runner: Runner) -> None:
+def test_the_loop_goes_on_meanwhile(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> int:
         call = asyncio.create_task(runner.arun({"x": X, "n": FOREVER}, deadline=0.3))
         turns = 0
@@ -58,9 +64,12 @@ def test_the_loop_goes_on_meanwhile(runner: Runner) -> None:
         return turns
 
     assert asyncio.run(main()) >= 10
+    runner.close()
 
 
-def test_a_task_that_is_cancelled_stops_the_model(runner: Runner) -> None:
+def test_a_task_that_is_cancelled_stops_the_model(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> float:
         task = asyncio.create_task(runner.arun({"x": X, "n": FOREVER}))
         await asyncio.sleep(0.05)
@@ -73,9 +82,12 @@ def test_a_task_that_is_cancelled_stops_the_model(runner: Runner) -> None:
         return time.monotonic() - start
 
     assert asyncio.run(main()) < 5
+    runner.close()
 
 
-def test_more_calls_than_may_wait_are_refused_at_once(runner: Runner) -> None:
+def test_more_calls_than_may_wait_are_refused_at_once(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> None:
         calls = [asyncio.create_task(runner.arun({"x": X, "n": FOREVER}, deadline=0.5)) for _ in range(4)]
         await asyncio.sleep(0.05)
@@ -87,9 +99,12 @@ def test_more_calls_than_may_wait_are_refused_at_once(runner: Runner) -> None:
         assert (await runner.arun({"x": X, "n": SHORT}))["total"].tolist() == [3] * 4
 
     asyncio.run(main())
+    runner.close()
 
 
-def test_the_deadline_counts_while_a_call_waits(runner: Runner) -> None:
+def test_the_deadline_counts_while_a_call_waits(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> None:
         busy = [asyncio.create_task(runner.arun({"x": X, "n": FOREVER}, deadline=0.4)) for _ in range(2)]
         await asyncio.sleep(0.02)
@@ -98,6 +113,7 @@ def test_the_deadline_counts_while_a_call_waits(runner: Runner) -> None:
         await asyncio.gather(*busy, return_exceptions=True)
 
     asyncio.run(main())
+    runner.close()
 
 
 def test_a_fake_is_awaited_too() -> None:

@@ -125,6 +125,7 @@ def test_many_threads_record_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", [None, 5, {"x": object()}, {"x": [[1], [2, 3]]}])
+@pytest.mark.thread_unsafe(reason="the captured log is one for all threads")
 def test_what_is_no_feed_never_raises_and_is_logged_once(
     bad: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -155,6 +156,7 @@ def test_a_disk_that_is_full_stops_the_recording_with_one_line(
     ]
 
 
+@pytest.mark.thread_unsafe(reason="the captured log is one for all threads")
 def test_a_folder_that_cannot_be_made_stops_it_too(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("")
     recorder = Recorder(tmp_path / "file" / "rec")
@@ -206,6 +208,7 @@ def test_a_forked_process_records_beside_its_parent(tmp_path: Path) -> None:
     assert sorted(s[0]["shapes"]["x"][0] for s in shapes) == [3, 5]
 
 
+@pytest.mark.thread_unsafe(reason="the captured log is one for all threads")
 def test_the_environment_says_what_to_record(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert Recorder.from_environment({}) is None
     assert Recorder.from_environment({"HOTLAP_RECORD": ""}) is None

@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
+# Every test of the hot path in four threads at once. What hangs ends with the stacks of all threads.
+FOUR_THREADS := $(BIN)/python -X faulthandler -m pytest --parallel-threads=4 \
+	-o faulthandler_timeout=60 -o faulthandler_exit_on_timeout=true
 
 .PHONY: demo test check bench render clean
 .DELETE_ON_ERROR:
@@ -22,6 +25,7 @@ demo: .venv/.ready .models/.ready
 
 test: check .models/.ready
 	$(BIN)/python -m pytest
+	$(FOUR_THREADS) tests/runtime
 
 check: .venv/.ready
 	$(BIN)/ruff check .

@@ -125,8 +125,10 @@ def test_a_fake_is_awaited_too() -> None:
 def test_threads_end_with_the_runner(tmp_path: Path) -> None:
     with hotlap.open(loop(tmp_path), threads=1) as runner:
         asyncio.run(runner.arun({"x": X, "n": SHORT}))
-        mine = [t for t in threading.enumerate() if t.name.startswith("hotlap_")]
-        assert mine
+        pool = runner._workers._pool
+        assert pool is not None
+        mine = list(pool._threads)
+        assert mine and all(t.name.startswith("hotlap_") for t in mine)
     with pytest.raises(UsageError, match="this runner is closed"):
         asyncio.run(runner.arun({"x": X, "n": SHORT}))
     for thread in mine:

@@ -2,6 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
+# Every test of the hot path in four threads at once, but for those that only start processes. What hangs ends
+# with the stacks of all threads.
+FOUR_THREADS := -p run-parallel --parallel-threads=4 \
+	-o faulthandler_timeout=120 -o faulthandler_exit_on_timeout=true \
+	tests/runtime --ignore=tests/runtime/test_forks.py --ignore=tests/runtime/test_real_models.py
 
 .PHONY: demo test check bench render clean
 .DELETE_ON_ERROR:
@@ -22,6 +27,7 @@ demo: .venv/.ready .models/.ready
 
 test: check .models/.ready
 	$(BIN)/python -m pytest
+	$(BIN)/python -X faulthandler -m pytest $(FOUR_THREADS)
 
 check: .venv/.ready
 	$(BIN)/ruff check .

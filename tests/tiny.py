@@ -5,6 +5,7 @@ Each returns an ``onnx.ModelProto``; `save` writes it. Weights are seeded, so eq
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,13 @@ node = helper.make_node
 
 
 def save(model: onnx.ModelProto, path: Path) -> Path:
-    """The model as a file at `path`; returns the path."""
-    path.write_bytes(model.SerializeToString(deterministic=True))
+    """The model as a file at `path`, there whole or not at all: a test may run in several threads at once.
+
+    Returns the path.
+    """
+    part = path.with_name(f"{path.name}.{threading.get_ident()}")
+    part.write_bytes(model.SerializeToString(deterministic=True))
+    part.replace(path)
     return path
 
 

@@ -16,13 +16,13 @@ from hotlap.tensors import TensorSpec
 from tests.runtime.slow import FOREVER, SHORT, X, loop
 
 
-@pytest.fixture
-def runner(tmp_path: Path) -> Any:
-    with hotlap.open(loop(tmp_path), threads=1, workers=2, waiting=2) as runner:
-        yield runner
+def opened(tmp_path: Path) -> Runner:
+    return hotlap.open(loop(tmp_path), threads=1, workers=2, waiting=2)
 
 
-def test_it_answers_as_run_does(runner: Runner) -> None:
+def test_it_answers_as_run_does(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> Any:
         one = runner.arun({"x": X, "n": SHORT})
         two = runner.arun({"x": 2 * X, "n": SHORT}, ["total"], deadline=60)
@@ -30,9 +30,12 @@ def test_it_answers_as_run_does(runner: Runner) -> None:
 
     first, second = asyncio.run(main())
     assert (first["total"].tolist(), second["total"].tolist()) == ([3] * 4, [6] * 4)
+    runner.close()
 
 
-def test_errors_come_to_who_awaits(runner: Runner) -> None:
+def test_errors_come_to_who_awaits(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> None:
         with pytest.raises(InputError, match="missing"):
             await runner.arun({"x": X})
@@ -44,23 +47,29 @@ def test_errors_come_to_who_awaits(runner: Runner) -> None:
             await runner.arun({"x": X, "n": FOREVER}, cancel=cancel)
 
     asyncio.run(main())
+    runner.close()
 
 
-def test_the_loop_goes_on_meanwhile(runner: Runner) -> None:
-    async def main() -> int:
-        call = asyncio.create_task(runner.arun({"x": X, "n": FOREVER}, deadline=0.3))
-        turns = 0
-        while not call.done():
+def test_the_loop_goes_on_meanwhile(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
+    async def main() -> None:
+        cancel = Cancel()
+        call = asyncio.create_task(runner.arun({"x": X, "n": FOREVER}, cancel=cancel))
+        for _ in range(10):
             await asyncio.sleep(0.005)
-            turns += 1
-        with pytest.raises(DeadlineExceeded):
+            assert not call.done()
+        cancel.cancel()
+        with pytest.raises(Cancelled):
             await call
-        return turns
 
-    assert asyncio.run(main()) >= 10
+    asyncio.run(main())
+    runner.close()
 
 
-def test_a_task_that_is_cancelled_stops_the_model(runner: Runner) -> None:
+def test_a_task_that_is_cancelled_stops_the_model(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> float:
         task = asyncio.create_task(runner.arun({"x": X, "n": FOREVER}))
         await asyncio.sleep(0.05)
@@ -73,31 +82,44 @@ def test_a_task_that_is_cancelled_stops_the_model(runner: Runner) -> None:
         return time.monotonic() - start
 
     assert asyncio.run(main()) < 5
+    runner.close()
 
 
-def test_more_calls_than_may_wait_are_refused_at_once(runner: Runner) -> None:
+def test_more_calls_than_may_wait_are_refused_at_once(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> None:
-        calls = [asyncio.create_task(runner.arun({"x": X, "n": FOREVER}, deadline=0.5)) for _ in range(4)]
+        cancel = Cancel()
+        calls = [asyncio.create_task(runner.arun({"x": X, "n": FOREVER}, cancel=cancel)) for _ in range(4)]
         await asyncio.sleep(0.05)
         with pytest.raises(Overloaded, match="2 calls run and 2 wait already: try again later"):
             await runner.arun({"x": X, "n": SHORT})
+        cancel.cancel()
         for call in calls:
-            with pytest.raises(DeadlineExceeded):
+            with pytest.raises(Cancelled):
                 await call
         assert (await runner.arun({"x": X, "n": SHORT}))["total"].tolist() == [3] * 4
 
     asyncio.run(main())
+    runner.close()
 
 
-def test_the_deadline_counts_while_a_call_waits(runner: Runner) -> None:
+def test_the_deadline_counts_while_a_call_waits(tmp_path: Path) -> None:
+    runner = opened(tmp_path)
+
     async def main() -> None:
-        busy = [asyncio.create_task(runner.arun({"x": X, "n": FOREVER}, deadline=0.4)) for _ in range(2)]
-        await asyncio.sleep(0.02)
+        cancel = Cancel()
+        busy = [asyncio.create_task(runner.arun({"x": X, "n": FOREVER}, cancel=cancel)) for _ in range(2)]
+        late = asyncio.create_task(runner.arun({"x": X, "n": SHORT}, deadline=0.1))
+        await asyncio.sleep(0.02)  # it waits from here on at the latest
+        await asyncio.sleep(0.1)
+        cancel.cancel()
         with pytest.raises(DeadlineExceeded, match="had passed before the model ran"):
-            await runner.arun({"x": X, "n": SHORT}, deadline=0.1)
+            await late
         await asyncio.gather(*busy, return_exceptions=True)
 
     asyncio.run(main())
+    runner.close()
 
 
 def test_a_fake_is_awaited_too() -> None:
@@ -109,8 +131,10 @@ def test_a_fake_is_awaited_too() -> None:
 def test_threads_end_with_the_runner(tmp_path: Path) -> None:
     with hotlap.open(loop(tmp_path), threads=1) as runner:
         asyncio.run(runner.arun({"x": X, "n": SHORT}))
-        mine = [t for t in threading.enumerate() if t.name.startswith("hotlap_")]
-        assert mine
+        pool = runner._workers._pool
+        assert pool is not None
+        mine = list(pool._threads)
+        assert mine and all(t.name.startswith("hotlap_") for t in mine)
     with pytest.raises(UsageError, match="this runner is closed"):
         asyncio.run(runner.arun({"x": X, "n": SHORT}))
     for thread in mine:

@@ -280,7 +280,9 @@ def test_answers_outlive_the_runner(tmp_path: Path) -> None:
     assert all((y == 2 * rows).all() for rows, y in kept) and fill
 
 
-def test_a_thread_that_ended_leaves_nothing_behind(add: Runner) -> None:
+def test_a_thread_that_ended_leaves_nothing_behind(tmp_path: Path) -> None:
+    add = hotlap.open(tiny.save(tiny.add(), tmp_path / "m.onnx"), threads=1)
+
     def work() -> None:
         for _ in range(3):
             add(np.ones((1, 4), np.float32))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from pathlib import Path
 
 import onnx
@@ -87,7 +88,7 @@ def test_a_file_cut_short_says_how_much_there_should_be(tmp_path: Path) -> None:
 @settings(max_examples=200, deadline=None)
 @given(data=st.binary(max_size=300))
 def test_no_bytes_make_it_fail_otherwise(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "garbage.onnx"
+    path = tmp_path_factory.getbasetemp() / f"garbage-{threading.get_ident()}.onnx"
     path.write_bytes(data)
     try:
         check_model_file(path)

@@ -76,7 +76,8 @@ def test_provider_options_are_added_under_either_name(model: Path) -> None:
     assert runner.plan.provider == {"cuda": {"device_id": 0, "use_tf32": False}}
 
 
-def test_a_plan_for_another_model_is_refused_before_anything_else(model: Path) -> None:
+def test_a_plan_for_another_model_is_refused_before_anything_else(tmp_path: Path) -> None:
+    model = tiny.save(tiny.mlp(), tmp_path / "model.onnx")
     folder = lap(model, providers=("cuda",))
     tiny.save(tiny.mlp(seed=1), model)
     with pytest.raises(PlanError, match="made for another model"):

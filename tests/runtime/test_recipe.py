@@ -53,7 +53,8 @@ def test_it_goes_to_another_process(model: Path, monkeypatch: pytest.MonkeyPatch
         assert pool.submit(runner, X).result(60).tolist() == [[2] * 4]
 
 
-def test_a_model_that_changed_since_is_refused(model: Path) -> None:
+def test_a_model_that_changed_since_is_refused(tmp_path: Path) -> None:
+    model = tiny.save(tiny.add(), tmp_path / "m.onnx")
     plan = Plan(model=ModelRef(path=model.name, digest=file_digest(model)))
     twin = pickle.loads(pickle.dumps(hotlap.open(plan, folder=model.parent)))
     tiny.save(tiny.mlp(), model)

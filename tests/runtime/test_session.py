@@ -37,6 +37,7 @@ def test_threads_are_always_a_number_of_our_own(model: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
 @pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.thread_unsafe(reason="it counts the threads of the process")
 def test_a_session_starts_one_thread_less_than_asked_for(model: Path, threads: int) -> None:
     def running() -> set[str]:
         return {task.name for task in Path("/proc/self/task").iterdir()}

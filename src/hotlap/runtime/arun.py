@@ -28,7 +28,7 @@ class Workers:
 
     def __init__(self, count: int, waiting: int) -> None:
         self._count, self._waiting = count, waiting
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler that closes may come while it is held
         self._pool: ThreadPoolExecutor | None = None
         self._taken = 0
         self._over = False

@@ -11,7 +11,7 @@ class Copies:
     """Counts, by input and reason. Any number of threads may count."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler or a finalizer may come while it is held
         self._counts: dict[str, dict[str, int]] = {}
 
     def count(self, name: str, reason: str) -> None:

@@ -72,7 +72,7 @@ class FakeRunner(Face):
         self._failures = dict(failures or {})
         self._answer = answer or self._zeros
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler or a finalizer may come while it is held
         self._open = True
         self._copies = Copies()
         self._workers = Workers(1, 256)

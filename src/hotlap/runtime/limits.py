@@ -28,7 +28,7 @@ class Cancel:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler that cancels may come while it is held
         self._running: dict[int, Callable[[], None]] = {}
         self._cancelled = False
 
@@ -46,9 +46,10 @@ class Cancel:
 
     def _enter(self, key: int, stop: Callable[[], None]) -> None:
         with self._lock:
+            self._running[key] = stop  # first: who cancels between these lines must find it
             if self._cancelled:
+                del self._running[key]
                 raise Cancelled("the call was cancelled before it ran")
-            self._running[key] = stop
 
     def _leave(self, key: int) -> None:
         with self._lock:

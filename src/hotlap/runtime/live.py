@@ -7,7 +7,6 @@ the binding. So shapes that never come again cost no more than ORT's own `run`.
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import weakref
 from collections import OrderedDict
@@ -61,11 +60,16 @@ class _Store:
         self.own: weakref.WeakValueDictionary[int, Array] = weakref.WeakValueDictionary()
 
 
+class _Mark:
+    """Goes when its thread does."""
+
+
 class _Local(threading.local):
     """`fast` is the function of the signature that this thread ran last."""
 
     fast: Call = staticmethod(not_bound)
     store: _Store | None = None
+    mark: _Mark
 
 
 class Live:
@@ -81,9 +85,9 @@ class Live:
         self.wiring = wiring
         self.options = options
         self.local = _Local()
-        self.stores: dict[
-            int, _Store
-        ] = {}  # strong: in a forked child nothing of another thread may be destroyed
+        # By a reference to the thread's mark. Strong: in a forked child nothing of another thread may be
+        # destroyed.
+        self.stores: dict[weakref.ref[_Mark], _Store] = {}
         self.changing = _not_from_inputs(
             wiring
         )  # outputs whose shape depends on more than the inputs' shapes
@@ -233,9 +237,13 @@ class Live:
         """This thread's."""
         store = self.local.store
         if store is None:
-            for gone in self.stores.keys() - sys._current_frames().keys():
+            # Python is not asked which threads live: until 3.12 `sys._current_frames` holds a lock of the
+            # interpreter that every thread needs to start and to end, while it may collect garbage; whatever
+            # that runs then waits for ever.
+            for gone in [mark for mark in list(self.stores) if mark() is None]:
                 self.stores.pop(gone, None)
-            store = self.local.store = self.stores[threading.get_ident()] = _Store()
+            mark = self.local.mark = _Mark()
+            store = self.local.store = self.stores[weakref.ref(mark)] = _Store()
         return store
 
     # ── inside ────────────────────────────────────────────────────────────────────────────────────────

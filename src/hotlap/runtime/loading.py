@@ -35,7 +35,7 @@ _ONE_NODE = bytes.fromhex(
     "08083a350a0e0a01780a017812017922034164641201675a0f0a0178120a0a08080112040a02"
     "0801620f0a0179120a0a08080112040a02080142040a00100d"
 )
-_lock = threading.Lock()
+_lock = threading.RLock()
 _register_failures: dict[str, str] = {}
 
 

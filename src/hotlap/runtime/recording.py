@@ -82,7 +82,7 @@ class Recorder:
         self._wanted = Path(folder).absolute()
         self._inputs = inputs if inputs is None or inputs == "all" else frozenset(inputs)
         self._bounds = (feeds, int(megabytes * 1e6), seed)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler or a finalizer may come while it is held
         self._fresh()
 
     folder: Path | None
@@ -164,7 +164,7 @@ class Recorder:
         self._shapes = {}
 
     def _after_fork(self) -> None:
-        self._lock = threading.Lock()  # another thread may have held it when the process was forked
+        self._lock = threading.RLock()  # another thread may have held it when the process was forked
         self._fresh()
 
     def _add(self, feed: Mapping[str, Any]) -> None:
@@ -187,9 +187,11 @@ class Recorder:
                 self._queue.put((slot, kept, dropped))
 
     def _start(self) -> None:
-        self._writer = threading.Thread(target=self._write, name="hotlap-recorder", daemon=True)
-        self._writer.start()
-        atexit.register(self.close)
+        writer = threading.Thread(target=self._write, name="hotlap-recorder", daemon=True)
+        if self._writer is None:  # still: a request within this one may have started it
+            self._writer = writer
+            writer.start()
+            atexit.register(self.close)
 
     def _stop(self, why: str) -> None:
         with self._lock:

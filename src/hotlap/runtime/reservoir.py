@@ -47,7 +47,7 @@ class Reservoir:
         dropped = []
         while sum(self._kept.values()) > self._size:
             gone = self._random.choice(sorted(self._kept))
-            del self._kept[gone]
+            self._kept.pop(gone, None)
             dropped.append(gone)
         if dropped:
             self.capacity = len(self._kept)

@@ -53,7 +53,7 @@ class Runner(Face):
         self._recipe = recipe.anywhere()
         self.plan, self.model_path, self.debug = recipe.plan, recipe.model, recipe.debug
         self._copies = Copies()
-        self._building = threading.Lock()
+        self._building = threading.RLock()  # a signal handler that calls may come while it is held
         self._ended: UsageError | None = None
         self._live: Live | None = None
         self._local: Any = _Unbound
@@ -253,7 +253,7 @@ class Runner(Face):
     def _after_fork(self) -> None:
         """In the child."""
         live = self._live
-        self._building = threading.Lock()
+        self._building = threading.RLock()
         self._copies = Copies()
         if live is not None:
             forks.abandon(live, live.session, live.stores, live.local, *self._steps)

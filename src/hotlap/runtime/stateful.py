@@ -43,7 +43,9 @@ class Stream:
     ) -> None:
         self._inputs, self._specs, self._initial = inputs, state, dict(initial)
         self._once, self._check, self._read = once, check, read
-        self._lock = threading.Lock()
+        # A signal handler or a finalizer that comes while it is held must be told, not wait for itself.
+        self._lock = threading.RLock()
+        self._in_call = False
         self._state: Arrays | None = None
 
     def run(self, feed: Mapping[str, Any]) -> Arrays:
@@ -60,26 +62,49 @@ class Stream:
             UsageError: another thread is in this stream; or the runner is closed.
         """
         if not self._lock.acquire(blocking=False):
-            raise UsageError("this stream is in a call already: a stream is one call after another")
+            raise _busy()
         try:
-            arrays = self._check(feed)
-            if self._state is None:
-                self._state = first_state(self._specs, self._inputs, arrays, self._initial)
-            answers, self._state = self._once(arrays, self._state)
-            return answers
+            self._not_in_call()
+            self._in_call = True
+            try:
+                arrays = self._check(feed)
+                if self._state is None:
+                    self._state = first_state(self._specs, self._inputs, arrays, self._initial)
+                answers, self._state = self._once(arrays, self._state)
+                return answers
+            finally:
+                self._in_call = False
         finally:
             self._lock.release()
 
     def reset(self) -> None:
-        """The next call begins from the initial state."""
+        """The next call begins from the initial state.
+
+        Raises:
+            UsageError: this thread is in a call of this stream, as a signal handler may find it.
+        """
         with self._lock:
+            self._not_in_call()
             self._state = None
 
     @property
     def state(self) -> Arrays:
-        """Input name to a copy of what the next call will read; empty before the first."""
+        """Input name to a copy of what the next call will read; empty before the first.
+
+        Raises:
+            UsageError: as `reset`.
+        """
         with self._lock:
+            self._not_in_call()
             return {name: self._read(value) for name, value in (self._state or {}).items()}
+
+    def _not_in_call(self) -> None:
+        if self._in_call:
+            raise _busy()
+
+
+def _busy() -> UsageError:
+    return UsageError("this stream is in a call already: a stream is one call after another")
 
 
 def check_pairs(

@@ -53,7 +53,9 @@ class _Work:
     def probe(self) -> Answer:
         runner = self.runner or self.opened()
         feed = load_feeds(self.request.feeds)[0] if self.request.feeds else None
-        return Answer(facts=probe(runner, feed=feed, limits=self.request.limits))
+        return Answer(
+            facts=probe(runner, feed=feed, limits=self.request.limits, declared=self.request.outputs)
+        )
 
     def executed(self) -> Answer:
         self.runner = None

@@ -74,6 +74,7 @@ def gather(
             folder=str(folder),
             feeds=_feeds(data, folder),
             limits=model.id_limits(),
+            outputs=list(model.outputs),
             apart=model.size > APART,
             outcome=str(folder / "outcome"),
         )

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from hotlap.plan import Facts
+from hotlap.tensors import TensorSpec
 
 __all__ = ["EXECUTED", "NOW", "WEIGHTS", "Answer", "Request", "Stage", "read_answer", "write_answer"]
 
@@ -32,6 +33,7 @@ class Request(msgspec.Struct, kw_only=True):
         folder: where answers go.
         feeds: a .npz file or a folder of them; "": inputs are made to fit the signature.
         limits: input name to how many ids there are, where that is known.
+        outputs: as the file declares them.
         apart: the executed graph's weights go into a file beside it.
         outcome: the file to write the process's `Outcome` to.
     """
@@ -42,6 +44,7 @@ class Request(msgspec.Struct, kw_only=True):
     folder: str
     feeds: str = ""
     limits: dict[str, int] = {}
+    outputs: list[TensorSpec] = []
     apart: bool = False
     outcome: str
 

@@ -49,6 +49,7 @@ def probe(
     *,
     feed: Mapping[str, Any] | None = None,
     limits: Mapping[str, int] | None = None,
+    declared: Sequence[TensorSpec] | None = None,
     seconds: float = SECONDS,
 ) -> Facts:
     """What running a model shows that its declarations do not say, or say wrongly.
@@ -60,6 +61,8 @@ def probe(
         runner: an open `Runner`, or anything with its `inputs`, `outputs` and `run`.
         feed: one real feed, of one or more rows; None: one is made from the signature.
         limits: input to how many ids there are, for made rows.
+        declared: the outputs as the file has them; None: as the runner has them. ONNX Runtime corrects what
+            it can infer, so what it says may hide what the file says wrongly.
         seconds: what it may take, roughly; a slow model gets fewer tries.
 
     Raises:
@@ -79,7 +82,7 @@ def probe(
         why=learned.verdict.why,
         axes=axes,
         stuck=learned.stuck,
-        shapes=real_shapes(tries, learned.stuck),
+        shapes=real_shapes(tries, learned.stuck, declared),
         repeats="unknown" if repeats_by is None else "differ" if repeats_by else "equal",
         repeats_by=min(repeats_by or 0.0, 2.0),
         padding=learned.padding,

@@ -15,7 +15,9 @@ Shape = tuple[int, ...]
 Sizes = dict[str, int]
 
 
-def real_shapes(tries: Tries, stuck: Iterable[StuckAxis]) -> dict[str, tuple[int | str, ...]]:
+def real_shapes(
+    tries: Tries, stuck: Iterable[StuckAxis], declared: Sequence[TensorSpec] | None = None
+) -> dict[str, tuple[int | str, ...]]:
     """Output to its real shape, of those whose declaration is contradicted.
 
     An axis that holds what was declared keeps its symbol. Of the others, one that never changed is a number,
@@ -23,6 +25,7 @@ def real_shapes(tries: Tries, stuck: Iterable[StuckAxis]) -> dict[str, tuple[int
 
     Args:
         stuck: tries with sizes that are known to fail say nothing about shapes.
+        declared: the outputs' specs where they are not those of the runner.
     """
     failing = {(s.input, s.axis, size) for s in stuck for size in s.fails}
     names = [s.name for s in tries.inputs]
@@ -36,7 +39,7 @@ def real_shapes(tries: Tries, stuck: Iterable[StuckAxis]) -> dict[str, tuple[int
         )
     ]
     found = {}
-    for number, spec in enumerate(tries.outputs):
+    for number, spec in enumerate(declared or tries.outputs):
         shapes = [(sizes, outs[number]) for sizes, outs in seen]
         known = [(sizes, shape) for sizes, shape in shapes if shape is not None]
         if spec.ranked and known and len(known) == len(shapes):

@@ -7,6 +7,8 @@ import pytest
 
 from hotlap.cli.inspected import print_inspection, size
 from hotlap.inspect.finding import Finding
+from hotlap.model.cost import Cost
+from hotlap.model.formula import Formula, Term
 from hotlap.plan import Facts
 from hotlap.tensors import TensorSpec
 from tests.inspect.test_inspection import inspection
@@ -36,6 +38,20 @@ def test_what_ran_and_what_was_not_learned_is_told(
     assert "5 nodes on cuda, 2 nodes on cpu; on your inputs; rows dependent, equal runs equal" in out
     assert "Not learned\n  ranges of values: too large\n" in out
     assert out.index("a note") < out.index("0 errors")
+
+
+def test_what_a_call_costs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = inspection(tmp_path)
+
+    def told(cost: Cost) -> str:
+        anatomy = msgspec.structs.replace(found.anatomy, cost=cost)
+        print_inspection(msgspec.structs.replace(found, anatomy=anatomy))
+        return capsys.readouterr().out
+
+    macs, nbytes = Formula((Term(2_000_000, {"N": 1}),)), Formula((Term(4096),))
+    assert "cost        2M*N multiply-adds, 4.1k bytes a call\n" in told(Cost(macs=macs, nbytes=nbytes))
+    assert "cost        4.1k bytes a call\n" in told(Cost(nbytes=nbytes))
+    assert "cost        unknown: too deep\n" in told(Cost(why="too deep"))
 
 
 def test_a_model_that_did_not_load_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

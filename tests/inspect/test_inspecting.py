@@ -7,7 +7,8 @@ import pytest
 from onnx import TensorProto as T
 
 from hotlap.errors import ModelError, UsageError
-from hotlap.inspect import inspect
+from hotlap.inspect import inspect, inspecting
+from hotlap.model.cost import Cost
 from tests import tiny
 
 
@@ -51,6 +52,13 @@ def test_it_runs_the_model_and_says_so(tmp_path: Path) -> None:
     assert (found.ran, found.data, found.placement, found.unknown) == (True, "generated", {"cpu": 3}, ())
     assert found.facts is not None and found.facts.axes == {"x": 0, "y": 0}
     assert not found.fails("error")
+
+
+def test_the_cost_is_counted_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    monkeypatch.setattr(inspecting, "cost_of", lambda path: Cost(why=path.name))
+    assert inspect(path, probe=False).anatomy.cost is None
+    assert inspect(path, probe=False, cost=True).anatomy.cost == Cost(why="m.onnx")
 
 
 def test_a_model_that_does_not_load_is_an_error(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "inspect": "Say what is wrong with a model, and run it to see.",
     "run": "Run a model or a plan once on given inputs.",
     "bench": "Measure a model, a plan or a callable; compare it with others.",
+    "diff": "Say what differs between two models.",
     "compare": "Compare saved measurements; a gate for CI.",
     "record": "Run a program and record what it asks its models.",
     "doctor": "Say what can explain a number on this machine.",

@@ -74,6 +74,7 @@ def command(
     """
     if no_probe and (data is not None or executed is not None):
         raise click.UsageError("--data and --executed need the model to be run: leave --no-probe out")
+    form = "json" if as_json else form
     chain = [p.strip() for p in providers.split(",") if p.strip()]
     found = inspect(
         model,
@@ -83,9 +84,10 @@ def command(
         target_cpu=target_cpu,
         providers=chain,
         ignore=[code.upper() for code in ignore],
+        cost=form in ("text", "json"),
     )
     written = None if executed is None else write_executed(model, executed, providers=chain)
-    _show(found, "json" if as_json else form, [] if written is None else [f"executed graph: {written}"])
+    _show(found, form, [] if written is None else [f"executed graph: {written}"])
     return SAID_NO if fail_on != "never" and found.fails(_severity(fail_on)) else 0
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from hotlap.cli.console import printable, terminal
 from hotlap.inspect import SEVERITIES, Finding, Inspection, Severity
+from hotlap.model.cost import Cost
 from hotlap.tensors import TensorSpec
 
 _COLOURS: dict[Severity, str] = {"error": "red", "warning": "yellow", "info": "cyan"}
@@ -94,6 +95,8 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
     )
     yield "nodes", f"{model.nodes:,}: {_operators(model.operators)}"
     yield "weights", ", ".join(f"{size(h.nbytes)} {name}" for name, h in model.weights.items()) or "none"
+    if model.cost is not None:
+        yield "cost", _cost(model.cost)
     judged = found.judged
     ort = f"onnxruntime {judged.onnxruntime}" if judged.onnxruntime else "no onnxruntime"
     yield "judged for", ", ".join(filter(None, (ort, judged.processor, "/".join(judged.providers))))
@@ -112,6 +115,13 @@ def _operators(counts: dict[str, int]) -> str:
     shown = [f"{count} {op}" for op, count in list(counts.items())[:_MOST_OPERATORS]]
     more = len(counts) - _MOST_OPERATORS
     return ", ".join(shown) + (f", … {more} other operators" if more > 0 else "")
+
+
+def _cost(cost: Cost) -> str:
+    if cost.macs is None and cost.nbytes is None:
+        return f"unknown: {cost.why}"
+    counts = {"multiply-adds": cost.macs, "bytes": cost.nbytes}
+    return ", ".join(f"{n} {what}" for what, n in counts.items() if n is not None) + " a call"
 
 
 def _run(found: Inspection) -> str:

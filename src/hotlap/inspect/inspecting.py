@@ -9,6 +9,7 @@ from typing import Any
 
 from hotlap.errors import UsageError
 from hotlap.inspect.case import Case, Ran
+from hotlap.inspect.cost import cost_of
 from hotlap.inspect.evidence import Evidence, gather
 from hotlap.inspect.finding import SEVERITIES, THEMES
 from hotlap.inspect.inspection import Inspection, Judged
@@ -33,6 +34,7 @@ def inspect(
     providers: Sequence[str] = ("cpu",),
     ignore: Sequence[str] = (),
     ranges: bool | None = None,
+    cost: bool = False,
     timeout: float = 300.0,
 ) -> Inspection:
     """Reads a model, runs it in a process of its own, and says what is wrong with it.
@@ -46,6 +48,7 @@ def inspect(
         providers: judge for these, first choice first.
         ignore: codes ("HL405") or themes ("HL4") whose findings are left out.
         ranges: measure what each float value holds; None: where the model has half precision.
+        cost: also count multiply-adds and bytes of a call, for the anatomy; it takes a second or two.
         timeout: seconds after which a process that loads or runs the model counts as hung.
 
     Raises:
@@ -64,7 +67,7 @@ def inspect(
         wants_ranges = has_half(model.proto) if ranges is None else ranges
         seen = _run(model, runtime.providers, data, wants_ranges, timeout)
     case = Case(
-        anatomy=anatomy(model),
+        anatomy=anatomy(model, cost_of(model.path) if cost else None),
         walk=model.walk,
         weights={w.name: w for w in weight_stats(model.proto, model.path.parent, model.walk)},
         external=model.external_problems,

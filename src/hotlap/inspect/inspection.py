@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from hotlap.bench.measurement import read_struct
 from hotlap.inspect.finding import SEVERITIES, Finding, Severity
 from hotlap.model.anatomy import Anatomy
 from hotlap.plan import Facts
@@ -75,3 +76,12 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
             StorageError: it could not be written.
         """
         write_whole(Path(path), msgspec.json.encode(self))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Inspection:
+        """Read what `save` wrote.
+
+        Raises:
+            UsageError: missing, not an inspection, or written by a newer hotlap.
+        """
+        return read_struct(path, cls, "inspection", FORMAT)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
@@ -17,24 +16,14 @@ import msgspec
 
 from hotlap.errors import ModelError
 from hotlap.model.graph import tensors
-from hotlap.model.sizes import stored_bytes
+from hotlap.model.reference import Reference, is_external, reference
 from hotlap.plan import External
 from hotlap.runtime.digest import file_digest
 
-__all__ = [
-    "ExternalProblem",
-    "Reference",
-    "external_files",
-    "external_problems",
-    "found_files",
-    "is_external",
-    "place",
-    "reference",
-]
+__all__ = ["ExternalProblem", "external_files", "external_problems", "found_files", "place"]
 
 Kind = Literal["missing", "moved", "changed", "cut short", "outside", "unreadable"]
 
-_EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
 _IN_MEMORY = "*/_ORT_MEM_ADDR_/*"  # what ORT writes for weights that lie in memory; never valid in a file
 _MOST_ENTRIES = 20_000
 """Files and folders that are looked at for a file that moved: a model may lie in a home folder."""
@@ -56,50 +45,6 @@ class ExternalProblem(msgspec.Struct, frozen=True, kw_only=True):
     tensor: str
     said: str
     elsewhere: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """Where one tensor says that its bytes lie.
-
-    Attributes:
-        tensor, location: its name; the file, as the model spells it.
-        offset, length: in bytes. Where the model gives no length it is what the tensor needs.
-        checksum: SHA1 of the whole file, 40 hexadecimal digits; "" where the model gives none.
-        said: what makes the place unreadable; "" where nothing does.
-
-    Source: onnx.proto3 (TensorProto.external_data) and ONNX's ExternalData.md.
-    """
-
-    tensor: str
-    location: str
-    offset: int = 0
-    length: int = 0
-    checksum: str = ""
-    said: str = ""
-
-
-def is_external(tensor: Any) -> bool:
-    """Whether a ``TensorProto`` keeps its bytes in another file."""
-    return bool(tensor.data_location == _EXTERNAL)
-
-
-def reference(tensor: Any) -> Reference:
-    """Where an external ``TensorProto`` says that its bytes lie."""
-    entry = {e.key: e.value for e in tensor.external_data}
-    name, location = tensor.name, entry.get("location", "")
-    needed = stored_bytes(tensor)
-    try:
-        offset = int(entry.get("offset") or 0)
-        length = int(entry.get("length") or 0) or needed or 0
-    except ValueError:
-        return Reference(name, location, said=f'weight "{name}" has no readable place in its file: {entry}')
-    said = ""
-    if offset < 0 or length < 0:
-        said = f'weight "{name}" has no readable place in its file: {entry}'
-    elif needed is not None and length < needed:
-        said = f'weight "{name}" needs {needed:,} bytes and points to {length:,}'
-    return Reference(name, location, offset, length, entry.get("checksum", ""), said)
 
 
 def place(folder: Path, location: str) -> Path:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from hotlap.errors import ModelError
-from hotlap.model.external import is_external, place, reference
+from hotlap.model.external import place
+from hotlap.model.reference import is_external, reference
 from hotlap.model.sizes import dtype_of
 
 __all__ = ["PIECE", "pieces"]

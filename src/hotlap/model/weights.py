@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from hotlap.errors import ModelError
-from hotlap.model.external import is_external
 from hotlap.model.numbers import Numbers
 from hotlap.model.pieces import pieces
+from hotlap.model.reference import is_external
 from hotlap.model.sizes import dtype_of, stored_bytes
 from hotlap.model.stored import Stored, stored
 from hotlap.model.walk import Walk

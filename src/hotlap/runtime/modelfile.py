@@ -96,18 +96,26 @@ def external_names(path: Path) -> frozenset[str]:
     """The files of external weights that the model names, as it spells them; wherever a tensor can stand.
 
     Empty for a file in ORT's own format.
+
+    Raises:
+        ModelError: what should be a graph is none.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if _is_ort_format(data):
-            return frozenset()
-        tensors: list[tuple[int, int]] = []
-        for graph in _inside(data, 0, len(data), _MODEL_GRAPH):
-            tensors += _tensors_of_graph(data, *graph, 0)
-        for function in _inside(data, 0, len(data), _MODEL_FUNCTIONS):
-            for node in _inside(data, *function, _FUNCTION_NODE):
-                tensors += _tensors_of_attributes(data, *node, _NODE_ATTRIBUTE, 0)
-            tensors += _tensors_of_attributes(data, *function, _FUNCTION_ATTRIBUTE, 0)
-        return frozenset(name for tensor in tensors for name in _locations(data, *tensor))
+        try:
+            return frozenset() if _is_ort_format(data) else _external_names(data)
+        except _NotProtobuf:
+            raise ModelError(f"{path}: not an ONNX model: what should be its graph does not parse") from None
+
+
+def _external_names(data: Buffer) -> frozenset[str]:
+    tensors: list[tuple[int, int]] = []
+    for graph in _inside(data, 0, len(data), _MODEL_GRAPH):
+        tensors += _tensors_of_graph(data, *graph, 0)
+    for function in _inside(data, 0, len(data), _MODEL_FUNCTIONS):
+        for node in _inside(data, *function, _FUNCTION_NODE):
+            tensors += _tensors_of_attributes(data, *node, _NODE_ATTRIBUTE, 0)
+        tensors += _tensors_of_attributes(data, *function, _FUNCTION_ATTRIBUTE, 0)
+    return frozenset(name for tensor in tensors for name in _locations(data, *tensor))
 
 
 def _tensors_of_graph(data: Buffer, start: int, end: int, deep: int) -> Iterator[tuple[int, int]]:

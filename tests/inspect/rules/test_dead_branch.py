@@ -49,3 +49,9 @@ def test_chance_and_what_is_computed_are_none(tmp_path: Path) -> None:
 def test_a_circle_of_nodes_ends(tmp_path: Path) -> None:
     built = on_constant(tiny.node("And", ["c", "m"], ["n"]), tiny.node("Not", ["n"], ["m"]))
     assert found(dead_branch, built, tmp_path) == []
+
+
+def test_constants_that_meet_again_and_again_are_followed_once(tmp_path: Path) -> None:
+    doubling = [tiny.node("And", [f"c{n}", f"c{n}"], [f"c{n + 1}"]) for n in range(40)]
+    built = on_constant(tiny.node("Identity", ["c"], ["c0"]), *doubling)
+    assert len(found(dead_branch, built, tmp_path)) == 1

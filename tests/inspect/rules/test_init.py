@@ -63,6 +63,15 @@ def test_a_rule_that_needs_a_run_is_skipped_without_one(
     assert list(find_all(case_of(tiny.add(), tmp_path))) == []
 
 
+def test_of_very_many_findings_the_rest_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = Rule(code="HL999", name="n", title="T", severity="info")
+    module = SimpleNamespace(RULE=rule, find=lambda case: (rule.found(str(n)) for n in range(70)))
+    monkeypatch.setattr(package, "_MODULES", (module,))
+    told: list[str] = []
+    assert len(list(find_all(case_of(tiny.add(), tmp_path), told.append))) == 50
+    assert told == ["HL999: 20 more findings of this kind are left out"]
+
+
 def test_a_rule_that_fails_is_told_and_the_others_are_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,3 +65,11 @@ def test_constants_and_used_nodes_are_none(tmp_path: Path) -> None:
     built = tiny.mlp()
     built.graph.node.append(tiny.node("Constant", [], ["c"], value_float=1.0))
     assert found(unused_output, built, tmp_path) == []
+
+
+def test_a_long_dead_end_is_found_whole_in_any_order(tmp_path: Path) -> None:
+    chain = [tiny.node("Neg", [f"d{n}"], [f"d{n + 1}"]) for n in range(300)]
+    built = tiny.mlp()
+    built.graph.node.extend([*chain, tiny.node("Neg", ["h"], ["d0"])])
+    (finding,) = found(unused_output, built, tmp_path)
+    assert finding.cost == "301 of 304 nodes, run on every call"

@@ -105,20 +105,29 @@ RULES: dict[str, Rule] = {m.RULE.code: m.RULE for m in _MODULES}
 """Code to rule, in the order of the codes."""
 
 
-def find_all(case: Case, unjudged: Callable[[str], object] = lambda line: None) -> Iterator[Finding]:
+MOST_OF_A_KIND = 50
+"""Findings of one rule that are told; the others are counted. A broken file can have one for each node."""
+
+
+def find_all(case: Case, note: Callable[[str], object] = lambda line: None) -> Iterator[Finding]:
     """What every rule finds, in the order of the codes. A rule that needs a run is skipped without one.
 
     Args:
         case: the model.
-        unjudged: told, in one line, of each rule that failed on this model: a file may be broken in ways that
-            a rule's author did not think of, and the other rules are judged all the same.
+        note: told, in one line, of each rule that failed on this model (a file may be broken in ways that a
+            rule's author did not think of, and the other rules are judged all the same), and of findings
+            that are left out for their number.
     """
     for module in _MODULES:
-        if module.RULE.needs == "graph" or case.ran is not None:
-            try:
-                yield from list(module.find(case))
-            except Exception as error:
-                log.debug("rule %s failed", module.RULE.code, exc_info=True)
-                unjudged(
-                    f"{module.RULE.code}: the rule failed on this model: {type(error).__name__}: {error}"
-                )
+        rule = module.RULE
+        if rule.needs == "run" and case.ran is None:
+            continue
+        try:
+            found = list(module.find(case))
+        except Exception as error:
+            log.debug("rule %s failed", rule.code, exc_info=True)
+            note(f"{rule.code}: the rule failed on this model: {type(error).__name__}: {error}")
+            continue
+        if len(found) > MOST_OF_A_KIND:
+            note(f"{rule.code}: {len(found) - MOST_OF_A_KIND} more findings of this kind are left out")
+        yield from found[:MOST_OF_A_KIND]

@@ -15,9 +15,10 @@ _DEEPEST = 50
 
 
 def find(case: Case) -> Iterator[Finding]:
+    known: dict[tuple[int, str], bool] = {}
     for node in case.walk.nodes("If"):
         condition = node.inputs[0] if node.inputs else ""
-        if condition and _fixed(case.walk, node.scope, condition):
+        if condition and _fixed(case.walk, node.scope, condition, known):
             inside = sum(len(graph.node) for _, graph in node.subgraphs())
             yield RULE.found(
                 f'its condition "{condition}" is constant: one of its two branches is never taken',
@@ -28,12 +29,16 @@ def find(case: Case) -> Iterator[Finding]:
             )
 
 
-def _fixed(walk: Walk, scope: Scope, value: str, deep: int = 0) -> bool:
-    """Whether a value is a constant, or follows from constants alone."""
-    if walk.is_constant(scope, value):
-        return True
-    maker = walk.maker(scope, value)
+def _fixed(walk: Walk, scope: Scope, value: str, known: dict[tuple[int, str], bool], deep: int = 0) -> bool:
+    """Whether a value is a constant, or follows from constants alone; `known` is what was found before."""
+    home = walk.home(scope, value)
+    if home is None or walk.is_constant(home, value):
+        return home is not None
+    maker, key = home.makers.get(value), (id(home), value)
     if maker is None or deep > _DEEPEST or maker.op in _RANDOM or any(True for _ in maker.subgraphs()):
         return False
-    given = [name for name in maker.inputs if name]
-    return bool(given) and all(_fixed(walk, maker.scope, name, deep + 1) for name in given)
+    if key not in known:
+        known[key] = False  # for a value that hangs on itself
+        given = [name for name in maker.inputs if name]
+        known[key] = bool(given) and all(_fixed(walk, home, name, known, deep + 1) for name in given)
+    return known[key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from hotlap.inspect.case import Case
@@ -30,6 +31,6 @@ def find(case: Case) -> Iterator[Finding]:
 
 def _doubled_inputs(scope: Scope) -> Iterator[Finding]:
     # A function lists its inputs as names, a graph as values that have one.
-    names = [value if isinstance(value, str) else value.name for value in scope.proto.input]
-    for name in dict.fromkeys(n for n in names if names.count(n) > 1):
+    names = Counter(value if isinstance(value, str) else value.name for value in scope.proto.input)
+    for name in (name for name, count in names.items() if count > 1):
         yield RULE.found(f'two inputs are called "{name}"', tensor=name, fix="rename one of the two")

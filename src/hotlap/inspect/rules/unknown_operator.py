@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from hotlap.inspect.case import Case
@@ -31,14 +32,15 @@ def find(case: Case) -> Iterator[Finding]:
     refusal = "" if case.ran is None else case.ran.refusal
     if case.ran is not None and not refusal and not case.runtime.named:
         return  # it loads: whatever is in it is known
+    own = {(f.domain, f.name) for f in case.walk.model.functions}
     found: dict[str, tuple[Node, str]] = {}
+    counts: Counter[str] = Counter()
     for node in case.walk.nodes():
-        why = _why(case, node)
-        if why:
+        if (node.proto.domain, node.proto.op_type) not in own and (why := _why(case, node)):
             found.setdefault(node.op, (node, why))
+            counts[node.op] += 1
     for op, (node, why) in found.items():
-        count = sum(1 for _ in case.walk.nodes(op))
-        nodes = f"; {count} nodes" if count > 1 else ""
+        nodes = f"; {counts[op]} nodes" if counts[op] > 1 else ""
         yield RULE.found(f"{op}: {why}{nodes}", node=node.label, fix=_fix(node))
     said = SAID.search(refusal)
     if said and not found:
@@ -60,8 +62,6 @@ def _refused(case: Case, said: re.Match[str]) -> Finding:
 
 def _why(case: Case, node: Node) -> str:
     domain, op = node.proto.domain, node.proto.op_type
-    if (domain, op) in {(f.domain, f.name) for f in case.walk.model.functions}:
-        return ""
     if domain not in _OF_ONNX:
         return "" if domain.startswith(_OF_ORT) else "of a domain that neither ONNX nor ONNX Runtime knows"
     opset = _opset(case, domain)

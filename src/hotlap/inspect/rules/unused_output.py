@@ -39,19 +39,16 @@ def find(case: Case) -> Iterator[Finding]:
 
 def _dead(walk: Walk) -> set[Node]:
     """Nodes from which no way leads to an output of their graph."""
-    dead: set[Node] = set()
     nodes = list(walk.nodes())
-    before = -1
-    while before != len(dead):
-        before = len(dead)
-        for node in reversed(nodes):
-            if node not in dead and all(_leads_nowhere(walk, node, v, dead) for v in node.outputs if v):
-                dead.add(node)
-    return dead
-
-
-def _leads_nowhere(walk: Walk, node: Node, value: str, dead: set[Node]) -> bool:
-    return not walk.is_output(node.scope, value) and all(r in dead for r in walk.readers(node.scope, value))
+    left = [n for n in nodes if any(walk.is_output(n.scope, v) for v in n.outputs if v)]
+    live = set(left)
+    while left:
+        node = left.pop()
+        makers = {walk.maker(node.scope, value) for value in node.inputs if value}
+        new = {maker for maker in makers if maker is not None} - live
+        live |= new
+        left += new
+    return set(nodes) - live
 
 
 def _for_nobody(case: Case, dead: set[Node]) -> dict[str, list[tuple[Node, str]]]:
@@ -61,9 +58,13 @@ def _for_nobody(case: Case, dead: set[Node]) -> dict[str, list[tuple[Node, str]]
         if node in dead:
             continue
         for number, value in enumerate(node.outputs):
-            if value and _leads_nowhere(case.walk, node, value, set()) and number in _optional(case, node):
+            if value and _unread(case.walk, node, value) and number in _optional(case, node):
                 found.setdefault(node.op, []).append((node, value))
     return found
+
+
+def _unread(walk: Walk, node: Node, value: str) -> bool:
+    return not walk.is_output(node.scope, value) and not walk.readers(node.scope, value)
 
 
 def _optional(case: Case, node: Node) -> frozenset[int]:

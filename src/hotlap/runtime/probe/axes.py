@@ -80,8 +80,9 @@ def row_choices(
         alone = _as_choice(free[key])
         if alone is None:
             continue
-        joined = _joined(specs, free, feed, alone)
-        choices += [c for c in (joined, alone) if c not in choices]
+        for choice in (_joined(specs, free, feed, alone), alone):
+            if choice not in choices:
+                choices.append(choice)
     return choices[:_MOST_CHOICES]
 
 

@@ -120,11 +120,12 @@ def varied(spec: TensorSpec, array: Array, limit: int | None, seed: int) -> Arra
     return make_feed([spec], shapes={spec.name: array.shape}, seed=seed)[spec.name]
 
 
-def constant(spec: TensorSpec, array: Array, limit: int | None) -> Array:
-    """Ids all of one value, the largest that is known to be one; anything else as it is."""
+def constant(spec: TensorSpec, array: Array, limit: int | None, number: int = 0) -> Array:
+    """Ids all of one value that is known to be one, the largest first; anything else as it is."""
     if is_mask(spec) or array.dtype.kind not in "iu" or array.size == 0 or _is_kept(spec):
         return array
-    return np.full_like(array, max(int(array.max()), (limit or 1) - 1))
+    known = [limit - 1, limit // 2, limit // 3] if limit else np.unique(array)[::-1].tolist()
+    return np.full_like(array, known[min(number, len(known) - 1)])
 
 
 def _is_kept(spec: TensorSpec) -> bool:

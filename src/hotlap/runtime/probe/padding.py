@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,9 @@ __all__ = ["judge_padding"]
 
 Kind = Literal["insensitive", "sensitive", "unknown"]
 
+_NARROW = 3
+_SEED = 7
+_FEW = 2
 _SHARE = 8
 """A padding of less than this part of the axis can hide in a stride, so it proves nothing."""
 
@@ -36,7 +39,7 @@ def judge_padding(tries: Tries, feed: Feed, length: Length, limits: Mapping[str,
     """
     proved = False
     longer = sorted(s for s in length.works if s > length.size)
-    for before in (feed, _other(tries, feed, limits), _narrow(tries, feed, limits)):
+    for before in _contents(tries, feed, limits):
         answers = tries.run(before)[0]
         for size in longer:
             padded = tries.run(_padded(before, length, size - length.size))[0]
@@ -46,24 +49,28 @@ def judge_padding(tries: Tries, feed: Feed, length: Length, limits: Mapping[str,
             if said == "sensitive":
                 return said
             proved |= said == "insensitive" and (size - length.size) * _SHARE >= length.size
-    return "insensitive" if proved else "unknown"
+    return "insensitive" if proved and not _too_few_ids(tries, feed, length, limits) else "unknown"
 
 
-def _other(tries: Tries, feed: Feed, limits: Mapping[str, int]) -> Feed:
-    return {
-        s.name: varied(s, feed[s.name], limits.get(s.name), 7) if feed[s.name].ndim else feed[s.name]
+def _too_few_ids(tries: Tries, feed: Feed, length: Length, limits: Mapping[str, int]) -> bool:
+    """Made ids are 0 and 1 where nobody knows how many there are: padding with 0 then adds nothing new."""
+    moved = {name for places in (length.places, *(p for p, _ in length.along)) for name, _ in places}
+    return any(
+        constant(s, feed[s.name], 2) is not feed[s.name] and len(np.unique(feed[s.name])) <= _FEW
         for s in tries.inputs
-        if s.name in feed
-    }
+        if s.name in moved and s.name not in limits
+    )
 
 
-def _narrow(tries: Tries, feed: Feed, limits: Mapping[str, int]) -> Feed:
-    """One id all over: an arithmetic that heeds the range of its values is moved by the zeros beside it."""
-    return {
-        s.name: constant(s, feed[s.name], limits.get(s.name)) if feed[s.name].ndim else feed[s.name]
-        for s in tries.inputs
-        if s.name in feed
-    }
+def _contents(tries: Tries, feed: Feed, limits: Mapping[str, int]) -> Iterator[Feed]:
+    """What is padded: the feed, other values, and one id all over. An arithmetic that heeds the range of its
+    values is moved by zeros beside a single id, unless that one has the wider range: so several are tried."""
+    specs = [s for s in tries.inputs if s.name in feed and feed[s.name].ndim]
+    yield feed
+    yield feed | {s.name: varied(s, feed[s.name], limits.get(s.name), _SEED) for s in specs}
+    if any(constant(s, feed[s.name], 2) is not feed[s.name] for s in specs):
+        for number in range(_NARROW):
+            yield feed | {s.name: constant(s, feed[s.name], limits.get(s.name), number) for s in specs}
 
 
 def _padded(feed: Feed, length: Length, by: int) -> Feed:

@@ -122,8 +122,9 @@ class _Judging:
         """Batches of equal size whose other rows are strangers: the same kernels, other content."""
         first, second = self._subjects
         for number, (kind, row) in enumerate(strangers.items()):
-            # A quiet row shows what a loud one would hide: one of a single id has a narrow range.
-            watched = kind not in ("nan", "extreme")
+            # A quiet row shows what a loud one would hide: one of a single id has a narrow range. Where equal
+            # runs differ, the noise of the first row says nothing of rows on another scale.
+            watched = kind not in ("nan", "extreme") and not self._noise
             if watched:
                 self._copies[kind, 3] = self._together([row] * 3, "copies")
             names = ["first", "second"]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hotlap.model.external import is_external
 from hotlap.model.graph import onnx
+from hotlap.model.reference import is_external
 from hotlap.model.stored import as_tensor
 from hotlap.model.walk import Scope, Walk
 

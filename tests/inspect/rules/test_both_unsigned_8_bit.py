@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from onnx import TensorProto
 
 from hotlap.inspect.rules import both_unsigned_8_bit as rule
 from tests import tiny
@@ -20,6 +21,13 @@ def test_unsigned_weights_are_named(tmp_path: Path) -> None:
     assert "QInt8" in one.fix
     [one] = found(rule, dynamic_matmul(weights=UNSIGNED), tmp_path)
     assert one.node == 'MatMulInteger "product"'
+
+
+def test_two_activations_are_no_weights(tmp_path: Path) -> None:
+    model = dynamic_matmul(weights=UNSIGNED)
+    model.graph.input.append(tiny.info("w", TensorProto.UINT8, [64, 8]))
+    del model.graph.initializer[:]
+    assert found(rule, model, tmp_path) == []
 
 
 def test_signed_weights_and_activations_are_left_alone(tmp_path: Path) -> None:

@@ -34,6 +34,15 @@ def test_a_few_in_many_are_for_information(tmp_path: Path) -> None:
     assert one.severity == "info" and one.message == "3 of 400,000 numbers of w are denormal (0.00075 %)"
 
 
+def test_the_weight_with_the_most_comes_first(tmp_path: Path) -> None:
+    model = small(
+        [tiny.node("MatMul", ["x", "a"], ["m"]), tiny.node("MatMul", ["m", "b"], ["y"])],
+        None,
+        {"a": np.eye(8, dtype=np.float32) * np.float32(1e-39), "b": np.full((8, 8), 1e-39, np.float32)},
+    )
+    assert [f.tensor for f in found(rule, model, tmp_path)] == ["b", "a"]
+
+
 @pytest.mark.parametrize("weights", [np.zeros((8, 8), np.float32), np.full((8, 8), 1.2e-38, np.float32)])
 def test_zeros_and_small_normal_numbers_are_left_alone(tmp_path: Path, weights: Any) -> None:
     assert found(rule, holding(weights), tmp_path) == []

@@ -37,7 +37,7 @@ def test_what_is_executed_is_looked_at(tmp_path: Path) -> None:
 
 def test_half_precision_that_stays_is_counted(tmp_path: Path) -> None:
     [one] = found(rule, norm(), tmp_path, ran=Ran(executed=Walk(norm())))
-    assert "ORT executes 4 nodes in float16 here" in one.message
+    assert "ORT executes 4 of its nodes in float16 here" in one.message
 
 
 def test_float32_is_left_alone(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ def find(case: Case) -> Iterator[Finding]:
     unsigned = [
         p
         for p in products(case.walk)
-        if (p.activations, p.weights) == ("uint8", "uint8") and p.node.op != "ConvInteger"
+        if (p.activations, p.weights) == ("uint8", "uint8")
+        and p.node.op != "ConvInteger"  # that is HL211's
+        and case.walk.is_constant(p.node.scope, p.value)  # two activations are both unsigned by nature
     ]
     if not unsigned:
         return

@@ -24,14 +24,15 @@ _TYPES = ("float32", "float64", "bfloat16")
 
 
 def find(case: Case) -> Iterator[Finding]:
-    for weight in case.weights.values():
+    # The most first: of very many findings the last are left out.
+    for weight in sorted(case.weights.values(), key=lambda w: -w.denormal):
         if not weight.denormal or weight.dtype not in _TYPES:
             continue
         count = math.prod(weight.shape)
         name = weight.value or weight.name
         share = weight.denormal / count if count else 0.0
         yield RULE.found(
-            f"{weight.denormal:,} of {count:,} numbers of {name} are denormal ({100 * share:.2g} %)",
+            f"{weight.denormal:,} of {count:,} numbers of {name} are denormal ({100 * share:.3g} %)",
             severity=RULE.severity if share >= _FEW else "info",
             tensor=name,
             cost="measured up to 400 times slower on an Intel Xeon, no slower on an AMD EPYC",

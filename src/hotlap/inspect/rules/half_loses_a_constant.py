@@ -63,13 +63,9 @@ def _of_guard(walk: Walk, types: Elements, node: Node) -> Iterator[Finding]:
         if not said:
             continue
         zero = said == "0"
-        why = (
-            "0 in float16, so nothing guards"
-            if zero
-            else f"{said} in float16, and guards less than it should"
-        )
+        guards = "guards nothing" if zero else "guards less than it should"
         yield RULE.found(
-            f"{source} is {why} {node.label}",
+            f"{source} is {said} in float16: {node.label} {guards}",
             severity=RULE.severity if zero else "warning",
             node=node.label,
             tensor=source,

@@ -35,4 +35,4 @@ def _here(case: Case) -> str:
     left = len(in_half(case.ran.executed))
     if not left:
         return f"the CPU provider computes all of them in float32: {lesson}"
-    return f"ORT executes {left} nodes in float16 here, and the others in float32: {lesson}"
+    return f"ORT executes {left} of its nodes in float16 here, and the others in float32: {lesson}"

@@ -45,14 +45,14 @@ def find(case: Case) -> Iterator[Finding]:
 
 
 def _of_scale(nodes: list[Node], facts: Facts | None) -> Finding:
-    more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
+    more = f" and {len(nodes) - 1} more take" if len(nodes) > 1 else " takes"
     seen = {
         "dependent": f"; a run shows it: {facts.why}" if facts and facts.why else "; a run shows it",
         "independent": "; the inputs that were run did not show it, a louder neighbour would",
     }.get(facts.rows if facts else "", "")
     return RULE.found(
         (
-            f"{nodes[0].label}{more} takes one scale for all rows of a call, so a row's answer depends on "
+            f"{nodes[0].label}{more} one scale for all rows of a call, so a row's answer depends on "
             f"its neighbours and on padding{seen}"
         ),
         node=nodes[0].label,

@@ -53,7 +53,7 @@ def find(case: Case) -> Iterator[Finding]:
     some = f"{len({r.product.node for r in risks})} of {len({p.node for p in at_risk})} 8-bit products"
     if counted:
         share = 100 * worst.pairs / worst.of
-        what = f"{worst.product.value}: {worst.pairs:,} of {worst.of:,} pairs of weights ({share:.2g} %)"
+        what = f"{worst.product.value}: {worst.pairs:,} of {worst.of:,} pairs of weights ({share:.3g} %)"
         message = f"{some} can overflow {here}; most in {what}"
     else:
         # The weights lie in another file: their range alone is known.

@@ -66,6 +66,7 @@ def test_one_cancel_stops_many_calls(runner: Runner) -> None:
     assert stopped == [1, 1, 1]
 
 
+@pytest.mark.thread_unsafe(reason="on few cores, twelve models at once blur gaps of 0.25 s")
 def test_the_earliest_of_several_deadlines_comes_first(runner: Runner) -> None:
     order: list[str] = []
 

@@ -1,0 +1,130 @@
+"""Other people's graph tools, each run in a process of its own: what crashes there is one clear error here.
+
+A tool is a function of (source file, file to write, options); `TOOLS` names the module that holds each. The
+files lie in one folder, and so do their external weights.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hotlap.bench.child import end_with_parent
+from hotlap.bench.exchange import answer_and_end
+from hotlap.bench.process import ask
+from hotlap.errors import StorageError
+from hotlap.model.external import external_files
+from hotlap.model.graph import load_graph
+from hotlap.passes.draft import Draft
+
+__all__ = ["TOOLS", "Job", "Scratch", "run_tool", "work"]
+
+CHILD = "hotlap.passes.tools"
+SECONDS = 900.0
+"""How long a tool may take; folding a model of several GB takes minutes."""
+
+TOOLS: dict[str, str] = {
+    "convert": "hotlap.passes.convert_opset",
+    "feeds": "hotlap.passes.feeding",
+    "fold": "hotlap.passes.fold",
+    "fuse": "hotlap.passes.fuse",
+    "ranges": "hotlap.passes.ranges",
+    "infer": "hotlap.passes.shapes",
+    "transformer": "hotlap.passes.transformer",
+}
+"""Name to the module that has it as the function `tool`."""
+
+
+class Job(msgspec.Struct, kw_only=True):
+    """What to do (JSON).
+
+    Attributes:
+        tool: of `TOOLS`.
+        source, result: the file to read, and the one to write.
+        options: the tool's own.
+        outcome: the file to write the `Outcome` to.
+    """
+
+    tool: str
+    source: str
+    result: str
+    options: dict[str, Any] = {}
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A temporary folder that is gone when nobody holds this any more."""
+
+    folder: tempfile.TemporaryDirectory[str]
+
+    @classmethod
+    def new(cls) -> Scratch:
+        """Raises StorageError: no room."""
+        try:
+            return cls(tempfile.TemporaryDirectory(prefix="hotlap-passes-", ignore_cleanup_errors=True))
+        except OSError as error:
+            raise StorageError(f"no room for temporary files: {error.strerror or error}") from error
+
+    @property
+    def path(self) -> Path:
+        return Path(self.folder.name)
+
+
+def run_tool(tool: str, draft: Draft, options: Mapping[str, Any] | None = None) -> tuple[Path, Scratch]:
+    """Let a tool read a draft and write a file.
+
+    Returns:
+        the written file, and the folder that holds it.
+
+    Raises:
+        TargetFailed: the tool crashed, hung or refused; its reason in one line.
+        StorageError: no room for temporary files.
+    """
+    scratch = Scratch.new()
+    source = draft.lay(scratch.path, "source.onnx")
+    result = scratch.path / "result.onnx"
+    job = Job(
+        tool=tool,
+        source=str(source),
+        result=str(result),
+        options=dict(options or {}),
+        outcome=str(scratch.path / "outcome"),
+    )
+    ask(CHILD, job, scratch.path, tool, SECONDS)
+    return result, scratch
+
+
+def rewritten(tool: str, draft: Draft, options: Mapping[str, Any] | None = None) -> Draft:
+    """What a tool made of a draft. The face is the tool's: see `face.restored`.
+
+    Raises:
+        TargetFailed, StorageError: as for `run_tool`.
+        ModelError: what it wrote is no model.
+    """
+    result, scratch = run_tool(tool, draft, options)
+    proto = load_graph(result)
+    return draft.refiled(proto, external_files(proto, result), scratch)
+
+
+def work(job: Job) -> None:
+    """Do a job in this process."""
+    import_module(TOOLS[job.tool]).tool(Path(job.source), Path(job.result), **job.options)
+
+
+def main() -> None:
+    job = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Job)
+    end_with_parent()
+    answer_and_end(partial(work, job), job.outcome)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hotlap.errors import UsageError
+from hotlap.errors import TargetFailed, UsageError
 from hotlap.passes import shapes
 from hotlap.passes.draft import Draft, Origin
 from hotlap.passes.graphs import keep, reads, replace_all, sweep, sweep_opsets
@@ -14,6 +15,8 @@ from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.tensors import nearest
 
 __all__ = ["Cut"]
+
+log = logging.getLogger("hotlap.passes")
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,19 @@ def _values(draft: Draft, outputs: Iterable[str]) -> list[Any]:
     declared = {v.name: v for v in draft.proto.graph.output}
     inner = [name for name in outputs if name not in declared]
     if inner:
-        found = shapes.infer(draft, trusting=True).graph
+        found = _inferred(draft)
         known = {v.name: v for v in (*found.value_info, *found.input, *draft.proto.graph.value_info)}
         blank = type(draft.proto.graph.output[0])
         declared.update({name: known.get(name, blank(name=name)) for name in inner})
     return [declared[name] for name in outputs]
+
+
+def _inferred(draft: Draft) -> Any:
+    try:
+        return shapes.infer(draft, trusting=True).graph
+    except TargetFailed as error:  # the runtime finds the type out by itself
+        log.info("cut: no type for an output: %s", error)
+        return draft.proto.graph
 
 
 def _told(before: tuple[str, ...], after: tuple[str, ...]) -> str:

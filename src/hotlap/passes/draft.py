@@ -46,6 +46,8 @@ class Draft:
         inputs: input to its name in the source file.
         outputs: output to where it comes from in the source file.
         dropped_inputs: inputs of the source file that are no inputs any more.
+        single: the source is right for single rows alone: its inputs, by their names there, whose first axis
+            holds rows.
         kept: what must live as long as the files do: temporary folders.
     """
 
@@ -55,6 +57,7 @@ class Draft:
     inputs: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, Origin] = field(default_factory=dict)
     dropped_inputs: frozenset[str] = frozenset()
+    single: frozenset[str] = frozenset()
     kept: tuple[Any, ...] = ()
 
     @classmethod
@@ -162,23 +165,27 @@ class Draft:
         """The same with another graph whose weights lie in other files; `kept` holds those files."""
         return replace(self.edited(proto), files=MappingProxyType(dict(files)), kept=(*self.kept, kept))
 
-    def lay(self, folder: Path, name: str = "model.onnx") -> Path:
+    def lay(self, folder: Path, name: str = "model.onnx", *, link: bool = True) -> Path:
         """Put it into a folder as files, for another process to read; returns the .onnx file.
 
-        External weights are linked where the file system can, else copied.
+        Args:
+            folder: where.
+            name: of the .onnx file.
+            link: external weights as hard links, where the file system can; else as copies.
 
         Raises:
             StorageError: no room.
         """
+        used = {e.value for t in self.external() for e in t.external_data if e.key == "location"}
         write_whole(folder / name, self.data)
         try:
-            lay_files(self.files, folder)
+            lay_files({location: self.files[location] for location in used}, folder, link=link)
         except OSError as error:
             raise storage_error(error.filename or folder, error) from error
         return folder / name
 
 
-def lay_files(files: Mapping[str, Path], folder: Path) -> None:
+def lay_files(files: Mapping[str, Path], folder: Path, *, link: bool = True) -> None:
     """Links, or copies, of files below a folder."""
     for location, source in files.items():
         place = folder / location
@@ -186,6 +193,8 @@ def lay_files(files: Mapping[str, Path], folder: Path) -> None:
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
+            if not link:
+                raise OSError
             place.hardlink_to(source.resolve())
         except OSError:  # another file system, or one without hard links
             copy_sparse(source, place)

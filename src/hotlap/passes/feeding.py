@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from hotlap.passes.tools import run_tool
 from hotlap.runtime import default_session, find_feed
 from hotlap.tensors import TensorSpec
 
-__all__ = ["made_feeds", "tool"]
+__all__ = ["ROWS", "made_feeds", "single_rows", "tool"]
 
 Feed = dict[str, Any]
 COUNT = 8
@@ -46,6 +46,12 @@ def made_feeds(draft: Draft, model: Path, rows: Sequence[int] = ROWS, *, strict:
     feeds = load_feeds(result.parent / "feeds") if draft.input_names else [{}]
     del scratch
     return feeds
+
+
+def single_rows(feed: Feed, names: Collection[str]) -> list[Feed]:
+    """The feed row by row; the inputs `names` hold rows on their first axis, the others stay as they are."""
+    count = min((len(feed[name]) for name in names if name in feed), default=1)
+    return [{n: a[row : row + 1] if n in names else a for n, a in feed.items()} for row in range(count)]
 
 
 def tool(

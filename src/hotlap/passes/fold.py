@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
 from hotlap.errors import MissingExtra, UsageError
-from hotlap.passes import face
+from hotlap.passes import face, shapes
 from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import all_graphs
 from hotlap.passes.step import Aim, Passed, unchanged
@@ -38,7 +38,14 @@ class Fold:
 
     def __call__(self, draft: Draft) -> Passed:
         """Raises MissingExtra, TargetFailed (the tool failed), ModelError (it changed the face)."""
-        made = face.restored(draft, rewritten("fold", _without_claims(draft)), self.name)
+        bare = _without_claims(draft).copy()
+        aside = shapes.set_aside(bare, inside=False)
+        made = rewritten("fold", draft.edited(bare))
+        proto = made.copy()
+        shapes.put_back(proto, aside, frozenset(v.name for v in draft.proto.graph.input))
+        made = face.restored(
+            draft, replace(made.edited(proto), files={**draft.files, **made.files}), self.name
+        )
         notes = _notes(draft, made)
         # The tool renumbers nodes and spells weights anew even where there was nothing to do.
         return Passed(made, notes) if notes else unchanged(draft, "nothing to fold")
@@ -70,7 +77,7 @@ def _notes(before: Draft, after: Draft) -> tuple[str, ...]:
 
 
 def tool(source: Path, result: Path) -> None:
-    """Runs in the tool's process. Weights in files are not read unless something is computed from them."""
+    """Runs in the tool's process. Weights in files are no part of what it gets."""
     try:
         optimizer: Any = import_module("onnxscript.optimizer")
         ir: Any = import_module("onnx_ir")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hotlap.errors import HotlapError
 from hotlap.model.graph import onnx
-from hotlap.model.walk import Node, Walk
+from hotlap.model.walk import ONNX, Node, Walk
 from hotlap.passes import shapes
 from hotlap.passes.draft import EXTERNAL, Draft
 from hotlap.passes.feeding import made_feeds
@@ -49,7 +49,7 @@ class MendBatch:
         if not mended and not declared:
             return unchanged(draft, "no constant batch was found that is safe to mend")
         _declare_outputs(proto, shapes.infer(draft.edited(proto)), batch)
-        made = draft.edited(proto)
+        made = replace(draft.edited(proto), single=frozenset(_row_inputs(proto, batch, draft)))
         if not declared and self._agrees(draft, draft, made) == "":
             return unchanged(draft, "several rows already give what single rows give")
         return Passed(made, (*declared, *mended))
@@ -84,6 +84,13 @@ def _batched(proto: Any, weights: frozenset[str]) -> list[Any]:
     return found
 
 
+def _row_inputs(proto: Any, batch: str, draft: Draft) -> list[str]:
+    """The source's names of the inputs whose first axis holds the rows."""
+    inputs = (v for v in proto.graph.input if v.name in draft.inputs)
+    firsts = ((v.name, list(v.type.tensor_type.shape.dim)[:1]) for v in inputs)
+    return [draft.inputs[name] for name, dims in firsts if dims and dims[0].dim_param == batch]
+
+
 def _declare(proto: Any, weights: frozenset[str]) -> tuple[str, list[str]]:
     """Give the inputs' first axes one symbol; returns it, and a note where they were fixed."""
     dims = _batched(proto, weights)
@@ -105,7 +112,7 @@ def _mend_reshapes(draft: Draft, proto: Any, batch: str) -> list[str]:
     notes: list[str] = []
     for _ in range(ROUNDS):
         edited = draft.edited(proto)
-        known = _shapes(shapes.infer(edited))
+        known = _shapes(shapes.infer(edited), batch)
         mended = next(_mendable(Walk(proto), known, batch), None)
         if mended is None:
             break
@@ -113,19 +120,41 @@ def _mend_reshapes(draft: Draft, proto: Any, batch: str) -> list[str]:
     return notes
 
 
-def _shapes(found: Any) -> dict[str, list[int | str | None]]:
-    """Value to what is known of its axes; of the model's own graph."""
+Sizes = list[int | str | None]
+
+
+def _shapes(found: Any, batch: str) -> dict[str, Sizes]:
+    """Value to what is known of its axes; of the model's own graph.
+
+    Inference gives a new symbol to what it cannot follow, such as the rows behind a Resize. Where such a
+    value is joined with one that has the rows, along another axis, its symbol stands for them as well.
+    """
     values = (*found.graph.input, *found.graph.value_info, *found.graph.output)
-    return {
+    known: dict[str, Sizes] = {
         v.name: [d.dim_param or (d.dim_value if d.HasField("dim_value") else None) for d in dims]
         for v in values
         if (dims := v.type.tensor_type.shape.dim)
     }
+    same, count = {batch}, 0
+    while len(same) > count:
+        count = len(same)
+        for node in found.graph.node:
+            if node.op_type == "Concat" and node.domain in ONNX:
+                same |= _joined(node, known, same)
+    return {name: [batch if size in same else size for size in sizes] for name, sizes in known.items()}
 
 
-def _mendable(
-    walk: Walk, known: dict[str, list[int | str | None]], batch: str
-) -> Iterator[tuple[Node, list[int]]]:
+def _joined(node: Any, known: dict[str, Sizes], same: set[str]) -> set[str]:
+    """Symbols of a Concat's first axes, where one of them stands for the rows and it joins along another."""
+    axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
+    sizes = [known[v] for v in (*node.input, *node.output) if v in known]
+    firsts = {s[0] for s in sizes if isinstance(s[0], str)}
+    if axis % len(sizes[0] if sizes else [0]) == 0 or not firsts & same:
+        return set()
+    return firsts
+
+
+def _mendable(walk: Walk, known: dict[str, Sizes], batch: str) -> Iterator[tuple[Node, list[int]]]:
     """Reshapes of the model's own graph whose constant target begins with a 1 that stands for the rows."""
     for node in walk.root.nodes:
         if node.op != "Reshape" or node.attribute("allowzero", 0) or len(node.inputs) < 2:
@@ -159,7 +188,7 @@ def _mend(proto: Any, node: Node, target: list[int]) -> str:
 
 def _declare_outputs(proto: Any, found: Any, batch: str) -> None:
     """Outputs are declared as what follows from the inputs, where that says where the rows are."""
-    known = _shapes(found)
+    known = _shapes(found, batch)
     for value in proto.graph.output:
         shape = known.get(value.name)
         dims = value.type.tensor_type.shape.dim

@@ -14,7 +14,7 @@ from hotlap.errors import TargetFailed
 from hotlap.model import Model
 from hotlap.passes.cut import Cut
 from hotlap.passes.draft import Draft
-from hotlap.passes.feeding import made_feeds
+from hotlap.passes.feeding import ROWS, made_feeds, single_rows
 from hotlap.passes.flush_denormals import FlushDenormals
 from hotlap.passes.fold import Fold
 from hotlap.passes.optimised import Optimised
@@ -145,10 +145,9 @@ def _judged(
 
 def _feeds(data: Feeds, rows: bool, draft: Draft, source: Path) -> list[dict[str, Any]]:
     if data is None:
-        return made_feeds(draft, source)
-    if isinstance(data, str | Path):
-        return load_feeds(data, rows=rows)
-    return [dict(feed) for feed in data]
+        return made_feeds(draft, source, rows=(1,) if draft.single else ROWS)
+    feeds = load_feeds(data, rows=rows) if isinstance(data, str | Path) else [dict(feed) for feed in data]
+    return [one for feed in feeds for one in single_rows(feed, draft.single)] if draft.single else feeds
 
 
 def _verdict(

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hotlap.errors import HotlapError
 from hotlap.model.graph import load_graph, onnx
 from hotlap.passes.draft import EXTERNAL, Draft
 from hotlap.passes.graphs import all_graphs
@@ -29,8 +28,8 @@ def infer(draft: Draft, *, trusting: bool = False) -> Any:
         draft: the model.
         trusting: believe the shapes that the file declares for inner values and outputs.
 
-    Returns:
-        the draft's own proto where inference fails.
+    Raises:
+        TargetFailed: inference failed or crashed.
     """
     proto = draft.copy()
     if not trusting:
@@ -40,11 +39,8 @@ def infer(draft: Draft, *, trusting: bool = False) -> Any:
             if value.type.HasField("tensor_type"):
                 value.type.tensor_type.ClearField("shape")
     set_aside(proto)
-    try:
-        result, scratch = run_tool("infer", draft.edited(proto))
-        found = load_graph(result)
-    except HotlapError:
-        return draft.proto
+    result, scratch = run_tool("infer", draft.edited(proto))
+    found = load_graph(result)
     del scratch
     return found
 
@@ -56,13 +52,17 @@ def tool(source: Path, result: Path) -> None:
     result.write_bytes(found.SerializeToString())
 
 
-def set_aside(proto: Any) -> list[Any]:
-    """Take large weights out and declare them as inputs instead; returns them for `put_back`."""
+def set_aside(proto: Any, *, inside: bool = True) -> list[Any]:
+    """Take large weights out and declare them as inputs instead; returns them for `put_back`.
+
+    Without `inside` those alone that lie in files.
+    """
     graph, aside = proto.graph, []
     inputs = {v.name for v in graph.input}
     for place in range(len(graph.initializer) - 1, -1, -1):
         tensor = graph.initializer[place]
-        if tensor.data_location != EXTERNAL and int(np.prod(tensor.dims)) <= SMALL:
+        small = not inside or int(np.prod(tensor.dims, dtype=np.int64)) <= SMALL
+        if tensor.data_location != EXTERNAL and small:
             continue
         kept = type(tensor)()
         kept.CopyFrom(tensor)

@@ -20,7 +20,7 @@ import msgspec
 from hotlap.bench.child import end_with_parent
 from hotlap.bench.exchange import answer_and_end
 from hotlap.bench.process import ask
-from hotlap.errors import StorageError
+from hotlap.errors import HotlapError, ModelError, StorageError
 from hotlap.model.external import external_files
 from hotlap.model.graph import load_graph
 from hotlap.passes.draft import Draft
@@ -41,6 +41,9 @@ TOOLS: dict[str, str] = {
     "transformer": "hotlap.passes.transformer",
 }
 """Name to the module that has it as the function `tool`."""
+
+
+_READ_WEIGHTS = frozenset({"fold", "transformer"})
 
 
 class Job(msgspec.Struct, kw_only=True):
@@ -90,7 +93,8 @@ def run_tool(tool: str, draft: Draft, options: Mapping[str, Any] | None = None) 
         StorageError: no room for temporary files.
     """
     scratch = Scratch.new()
-    source = draft.lay(scratch.path, "source.onnx")
+    # Graph libraries refuse files of weights with more than one link: one may lead out of the folder.
+    source = draft.lay(scratch.path, "source.onnx", link=tool not in _READ_WEIGHTS)
     result = scratch.path / "result.onnx"
     job = Job(
         tool=tool,
@@ -116,8 +120,21 @@ def rewritten(tool: str, draft: Draft, options: Mapping[str, Any] | None = None)
 
 
 def work(job: Job) -> None:
-    """Do a job in this process."""
-    import_module(TOOLS[job.tool]).tool(Path(job.source), Path(job.result), **job.options)
+    """Do a job in this process.
+
+    Raises:
+        HotlapError: the tool's own, or what it met, in one line.
+    """
+    tool = import_module(TOOLS[job.tool]).tool
+    try:
+        tool(Path(job.source), Path(job.result), **job.options)
+    except HotlapError:
+        raise
+    except Exception as error:
+        first: BaseException = error
+        while first.__cause__ is not None:  # a tool's passes wrap what they met once each
+            first = first.__cause__
+        raise ModelError(f"{type(first).__name__}: {first}") from error
 
 
 def main() -> None:

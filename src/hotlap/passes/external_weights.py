@@ -72,7 +72,7 @@ def gathered(draft: Draft, smallest: int) -> Draft:
         StorageError: no room.
         ModelError: a weight's file ends too early.
     """
-    scratch = Scratch.new()
+    scratch = Scratch()
     proto = draft.copy()
     file = scratch.path / _NAME
     try:

@@ -214,7 +214,7 @@ def _row_axes(after: Draft) -> dict[str, int] | None:
 
 def _many_rows(after: Draft) -> list[dict[str, Any]]:
     """Feeds of 1, 2 and 3 rows that run in the mended model."""
-    scratch = Scratch.new()
+    scratch = Scratch()
     own = after.lay(scratch.path)
     plain = after.edited(after.proto, inputs={name: name for name in after.input_names})
     return made_feeds(plain, own, rows=(3, 2, 1), strict=True)

@@ -101,7 +101,7 @@ def _in_place(draft: Draft, applied: Applied, source: Model, out: Path | None) -
         return
     from hotlap.passes.tools import Scratch
 
-    scratch = Scratch.new()
+    scratch = Scratch()
     with written(applied.draft, scratch.path / "result.onnx", told) as files:
         yield files
 

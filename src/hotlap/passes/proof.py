@@ -45,7 +45,7 @@ def prove(
         TargetFailed: the source crashed, hung or refused a feed.
         ModelError: an output comes from a value that the source does not have.
     """
-    scratch = Scratch.new()
+    scratch = Scratch()
     reference = reference_file(source, draft, scratch)
     if same_face(draft):
         candidate = Target.default(model, label="candidate")
@@ -110,7 +110,7 @@ def single_rows_agree(before: Draft, after: Draft, feeds: Sequence[Feed], rows: 
     Raises:
         TargetFailed: `after` does not run with many rows.
     """
-    scratch = Scratch.new()
+    scratch = Scratch()
     for name in ("before", "after"):
         (scratch.path / name).mkdir()
     one = before.lay(scratch.path / "before")

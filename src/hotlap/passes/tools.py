@@ -6,10 +6,11 @@ files lie in one folder, and so do their external weights.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -63,23 +64,22 @@ class Job(msgspec.Struct, kw_only=True):
     outcome: str
 
 
-@dataclass(frozen=True)
 class Scratch:
-    """A temporary folder that is gone when nobody holds this any more."""
+    """A temporary folder that is gone when nobody holds this any more, or when Python ends.
 
-    folder: tempfile.TemporaryDirectory[str]
+    Attributes:
+        path: the folder.
 
-    @classmethod
-    def new(cls) -> Scratch:
-        """Raises StorageError: no room."""
+    Raises:
+        StorageError: no room.
+    """
+
+    def __init__(self) -> None:
         try:
-            return cls(tempfile.TemporaryDirectory(prefix="hotlap-passes-", ignore_cleanup_errors=True))
+            self.path = Path(tempfile.mkdtemp(prefix="hotlap-passes-"))
         except OSError as error:
             raise StorageError(f"no room for temporary files: {error.strerror or error}") from error
-
-    @property
-    def path(self) -> Path:
-        return Path(self.folder.name)
+        self._end = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def run_tool(tool: str, draft: Draft, options: Mapping[str, Any] | None = None) -> tuple[Path, Scratch]:
@@ -92,7 +92,7 @@ def run_tool(tool: str, draft: Draft, options: Mapping[str, Any] | None = None) 
         TargetFailed: the tool crashed, hung or refused; its reason in one line.
         StorageError: no room for temporary files.
     """
-    scratch = Scratch.new()
+    scratch = Scratch()
     # Graph libraries refuse files of weights with more than one link: one may lead out of the folder.
     source = draft.lay(scratch.path, "source.onnx", link=tool not in _READ_WEIGHTS)
     result = scratch.path / "result.onnx"

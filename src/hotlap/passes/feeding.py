@@ -16,7 +16,7 @@ from hotlap.passes.tools import run_tool
 from hotlap.runtime import default_session, find_feed
 from hotlap.tensors import TensorSpec
 
-__all__ = ["ROWS", "made_feeds", "single_rows", "tool"]
+__all__ = ["ROWS", "limits_of", "made_feed", "made_feeds", "single_rows", "tool"]
 
 Feed = dict[str, Any]
 COUNT = 8
@@ -60,22 +60,32 @@ def tool(
     """Runs in the tool's process: `source` is the draft, `model` what the feeds must run in."""
     proto = load_graph(source)
     specs = [_named(spec, names) for spec in signature(proto)[0]]
-    integers = frozenset(s.name for s in signature(proto)[0] if s.dtype is not None and s.dtype.is_integer)
-    limits = {names.get(n, n): limit for n, limit in id_limits(proto, integers).items()}
+    limits = {names.get(n, n): limit for n, limit in limits_of(proto).items()}
     session = default_session(model)
     if not specs:
         return
-    feeds = [_feed(session.run, specs, limits, rows[n % len(rows)], n, strict) for n in range(COUNT)]
+    feeds = [made_feed(session.run, specs, limits, rows[n % len(rows)], n, strict) for n in range(COUNT)]
     save_feeds(result.parent / "feeds", feeds)
+
+
+def limits_of(proto: Any) -> dict[str, int]:
+    """Integer input to how many ids there are, where the graph shows it."""
+    integers = (s.name for s in signature(proto)[0] if s.dtype is not None and s.dtype.is_integer)
+    return id_limits(proto, frozenset(integers))
 
 
 def _named(spec: TensorSpec, names: Mapping[str, str]) -> TensorSpec:
     return replace(spec, name=names.get(spec.name, spec.name))
 
 
-def _feed(
+def made_feed(
     run: Any, specs: list[TensorSpec], limits: dict[str, int], rows: int, seed: int, strict: bool
 ) -> Feed:
+    """One feed that runs, with so many rows where first axes are free.
+
+    Raises:
+        InputError: none runs; or (`strict`) none of so many rows.
+    """
     free = {s.shape[0] for s in specs if s.ranked and len(s.shape) and isinstance(s.shape[0], str)}
     sizes = {str(symbol): rows for symbol in free}
     try:

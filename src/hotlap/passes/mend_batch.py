@@ -16,6 +16,7 @@ from hotlap.passes.draft import EXTERNAL, Draft
 from hotlap.passes.feeding import made_feeds
 from hotlap.passes.graphs import fresh, names
 from hotlap.passes.proof import single_rows_agree
+from hotlap.passes.rows import rows_hold
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import Scratch
 
@@ -50,19 +51,13 @@ class MendBatch:
             return unchanged(draft, "no constant batch was found that is safe to mend")
         _declare_outputs(proto, shapes.infer(draft.edited(proto)), batch)
         made = replace(draft.edited(proto), single=frozenset(_row_inputs(proto, batch, draft)))
-        if not declared and self._agrees(draft, draft, made) == "":
+        rows = _row_axes(made)
+        if not declared and rows is not None and rows_hold(draft, made.single, rows):
             return unchanged(draft, "several rows already give what single rows give")
         return Passed(made, (*declared, *mended))
 
     def ensures(self, before: Draft, after: Draft) -> str:
-        return self._agrees(before, after, after)
-
-    def _agrees(self, before: Draft, after: Draft, declared: Draft) -> str:
-        """Why many rows in `after` do not give what single ones in `before` give; "" where they do.
-
-        `declared` tells on which axes the rows are.
-        """
-        rows = _row_axes(declared)
+        rows = _row_axes(after)
         if rows is None:
             return "an output does not carry the rows on an axis of its own, as far as its shape can be told"
         try:

@@ -38,6 +38,7 @@ TOOLS: dict[str, str] = {
     "fold": "hotlap.passes.fold",
     "fuse": "hotlap.passes.fuse",
     "ranges": "hotlap.passes.ranges",
+    "rows": "hotlap.passes.rows",
     "infer": "hotlap.passes.shapes",
     "transformer": "hotlap.passes.transformer",
 }

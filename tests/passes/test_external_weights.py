@@ -29,15 +29,23 @@ def test_large_weights_move_out_aligned_and_small_ones_stay(tmp_path: Path) -> N
 def test_numbers_that_are_spelt_out_move_too(tmp_path: Path) -> None:
     model = tiny.add()
     model.graph.node[0].input[1] = "w"
-    model.graph.initializer.append(onnx.helper.make_tensor("w", 1, [4], [1.0, 2.0, 3.0, 4.0]))
+    numbers = np.arange(20, dtype=np.float32)
+    model.graph.initializer.append(onnx.helper.make_tensor("w", 1, [5, 4], numbers))
     assert not model.graph.initializer[0].HasField("raw_data")
     draft = draft_of(model, tmp_path)
     out = apply(draft, [ExternalWeights(0)]).draft
-    feed = rng_feed(x=(2, 4))
+    assert sum(1 for _ in out.external()) == 1
+    feed = rng_feed(x=(5, 4))
+    expected = feed["x"] + numbers.reshape(5, 4)
+    np.testing.assert_array_equal(answers(out, feed, tmp_path)["y"], expected)
+
+
+def test_sizes_and_axes_stay_where_the_runtime_reads_them(tmp_path: Path) -> None:
+    draft = draft_of(tiny.gather_mask(), tmp_path)
+    out = apply(draft, [ExternalWeights(0)]).draft
+    assert [t.name for t in out.external()] == ["table"]
+    feed = {name: np.ones((2, 3), np.int64) for name in ("ids", "mask")}
     assert_same(answers(draft, feed, tmp_path), answers(out, feed, tmp_path))
-    np.testing.assert_array_equal(
-        answers(out, feed, tmp_path)["y"], feed["x"] + np.array([1, 2, 3, 4], np.float32)
-    )
 
 
 def test_weights_of_several_files_are_gathered_in_one(tmp_path: Path) -> None:

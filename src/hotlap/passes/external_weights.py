@@ -16,12 +16,15 @@ from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import Scratch
 from hotlap.plan.files import storage_error
 
-__all__ = ["ALIGNED", "LARGEST_INSIDE", "ExternalWeights", "gathered", "inside"]
+__all__ = ["ALIGNED", "LARGEST_INSIDE", "ExternalWeights", "gathered", "movable"]
 
 LARGEST_INSIDE = 3 << 29
 """Bytes, 1.5 GiB: a file with more inside comes too near to protobuf's limit of 2 GiB."""
 ALIGNED = 4096
 """Each weight begins at a multiple, so that a runtime can map it into memory."""
+_READ = 1024, 16
+"""Bytes of whole numbers, elements of others: smaller ones stay. They are sizes, axes and scales, which the
+runtime's shape inference reads, without opening other files for them."""
 _NAME = "weights.data"
 
 
@@ -30,7 +33,8 @@ class ExternalWeights:
     """Puts weights into one file beside the model. Models above 1.5 GiB are written so in any case.
 
     Args:
-        smallest: bytes; smaller weights stay in the model's file, where shape inference reads them.
+        smallest: bytes; smaller weights stay in the model's file. Whole numbers below 1 kB, and anything of
+            16 elements or fewer, stay in any case: the runtime's shape inference reads them there.
     """
 
     smallest: int = 1024
@@ -46,9 +50,9 @@ class ExternalWeights:
 
     def __call__(self, draft: Draft) -> Passed:
         """Raises StorageError: no room for the temporary file."""
-        large = [t for t in tensors(draft.proto) if inside(t) >= self.smallest and inside(t)]
+        large = [t for t in tensors(draft.proto) if movable(t, self.smallest)]
         if not large:
-            return unchanged(draft, f"no weight of {self.smallest:,} bytes or more lies in the model's file")
+            return unchanged(draft, "no weight in the model's file is large enough to move")
         size = sum(map(inside, large))
         note = f"{len(large):,} weights, {size / 1e6:,.1f} MB, lie in a file of their own"
         return Passed(gathered(draft, self.smallest), (note,))
@@ -60,9 +64,18 @@ class ExternalWeights:
 
 def inside(tensor: Any) -> int:
     """Bytes that a tensor takes in the model's file; 0 for text, which can lie nowhere else."""
-    if tensor.data_location == EXTERNAL or tensor.data_type == 8:  # STRING
+    if tensor.data_location == EXTERNAL or tensor.data_type == onnx().TensorProto.STRING:
         return 0
     return int(tensor.ByteSize())
+
+
+def movable(tensor: Any, smallest: int) -> bool:
+    """Whether a tensor lies in the model's file and may be moved out of it."""
+    size, (whole, few) = inside(tensor), _READ
+    if not size or size < smallest or int(np.prod(tensor.dims, dtype=np.int64)) <= few:
+        return False
+    dtype = np.dtype(onnx().helper.tensor_dtype_to_np_dtype(tensor.data_type))
+    return dtype.kind not in "iub" or size >= whole
 
 
 def gathered(draft: Draft, smallest: int) -> Draft:
@@ -89,7 +102,7 @@ def gathered(draft: Draft, smallest: int) -> Draft:
 
 def _large(proto: Any, smallest: int) -> Iterator[Any]:
     for tensor in tensors(proto):
-        if tensor.data_location == EXTERNAL or (inside(tensor) and inside(tensor) >= smallest):
+        if tensor.data_location == EXTERNAL or movable(tensor, smallest):
             yield tensor
 
 

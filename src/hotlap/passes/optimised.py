@@ -12,7 +12,10 @@ from hotlap.passes.step import Step
 from hotlap.plan.files import write_whole
 from hotlap.verify import Verdict
 
-__all__ = ["Optimised"]
+__all__ = ["FORMAT", "Optimised"]
+
+FORMAT = 1
+"""Of the saved file. 1: the first."""
 
 
 class Optimised(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +35,7 @@ class Optimised(msgspec.Struct, frozen=True, kw_only=True):
         not_measured: why not; "" where it was.
     """
 
+    format: int = FORMAT
     source: str
     source_digest: str
     out: str | None
@@ -61,4 +65,4 @@ class Optimised(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def load(cls, path: str | Path) -> Optimised:
         """Read what `save` wrote. Raises UsageError: missing, or something else."""
-        return read_struct(path, cls, "optimisation")
+        return read_struct(path, cls, "optimisation", FORMAT)

@@ -13,11 +13,13 @@ from hotlap.passes.external_weights import ExternalWeights
 from hotlap.passes.flush_denormals import FlushDenormals
 from hotlap.passes.fold import Fold
 from hotlap.passes.fuse import Fuse
+from hotlap.passes.half import Half
 from hotlap.passes.lower_ir import LowerIr
 from hotlap.passes.mend_batch import MendBatch
 from hotlap.passes.remove_zipmap import RemoveZipmap
 from hotlap.passes.rename import Rename
 from hotlap.passes.step import Pass
+from hotlap.passes.transformer import Transformer
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
 from hotlap.tensors import nearest
 
@@ -33,7 +35,9 @@ PASSES: dict[str, type[Any]] = {
         RemoveZipmap,
         Fold,
         Fuse,
+        Transformer,
         FlushDenormals,
+        Half,
         Rename,
         ConvertOpset,
         LowerIr,
@@ -59,7 +63,9 @@ FIXES: dict[str, str] = {
     "HL512": "fuse:extended",
     "HL513": "fuse",
     "HL514": "fuse:extended",
+    "HL515": "transformer",
     "HL516": "fuse:extended",
+    "HL517": "transformer",
 }
 """Code of a finding to the pass that mends it, spelt as for `named_pass`."""
 OPSET = 17
@@ -146,6 +152,7 @@ _ARGUMENTS: dict[str, Callable[[str], Pass]] = {
     Cut.name: _cut,
     Fuse.name: _fuse,
     Rename.name: lambda argument: Rename(_pairs(Rename.name, argument)),
+    Transformer.name: lambda argument: Transformer(argument or None),
     ConvertOpset.name: _convert_opset,
     LowerIr.name: _lower_ir,
     ExternalWeights.name: _external_weights,

@@ -15,7 +15,7 @@ from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import rewritten
 from hotlap.runtime import open as open_model
 
-__all__ = ["LEVELS", "Fuse"]
+__all__ = ["LEVELS", "Fuse", "keep_opsets"]
 
 LEVELS = {"basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED"}
 """Level to ORT's own name. The ones above write layouts that fit this very CPU, and are never written."""
@@ -53,7 +53,7 @@ class Fuse:
         made = face.restored(draft, made, self.name)
         proto = made.copy()
         proto.ir_version = draft.proto.ir_version
-        _keep_opsets(proto, draft.proto)
+        keep_opsets(proto, draft.proto)
         notes = _notes(draft, made)
         return (
             Passed(made.edited(proto), notes)
@@ -67,7 +67,7 @@ class Fuse:
         return face.differences(before, after)
 
 
-def _keep_opsets(proto: Any, before: Any) -> None:
+def keep_opsets(proto: Any, before: Any) -> None:
     """ORT imports every set that it knows; those stay that the file had, or that a node uses now."""
     sweep_opsets(proto)
     for opset in before.opset_import:

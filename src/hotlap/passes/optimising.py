@@ -78,7 +78,8 @@ def optimize(
     if out is not None:
         check_destination(source.path, source.files(), Path(out), force=force)
     draft = Draft.load(path)
-    chosen = default_passes() if passes is None else list(passes)
+    given = None if data is None else _loaded(data, rows)
+    chosen = [_given(one, given) for one in (default_passes() if passes is None else passes)]
     tell(0.05, "passes")
     applied = apply(draft, chosen, strict=passes is not None)
     if applied.draft is draft:
@@ -86,7 +87,7 @@ def optimize(
     with _in_place(draft, applied, source, Path(out) if out is not None else None) as files:
         return _judged(
             source, draft, applied, files, chosen,
-            writes=out is not None, data=data, rows=rows, level=level, scores=scores,
+            writes=out is not None, given=given, level=level, scores=scores,
             workload=(workload or WORKLOAD) if measure else None, tell=tell,
         )  # fmt: skip
 
@@ -114,8 +115,7 @@ def _judged(
     passes: Sequence[Pass],
     *,
     writes: bool,
-    data: Feeds,
-    rows: bool,
+    given: list[dict[str, Any]] | None,
     level: str,
     scores: Mapping[str, int] | None,
     workload: Workload | None,
@@ -124,8 +124,8 @@ def _judged(
     tell(0.4, "verifying")
     # The file as written is what is judged: loaded again from disk, by a process that knows nothing else.
     again = Model.load(files.model)
-    feeds = _feeds(data, rows, applied.draft, source.path)
-    verdict = _verdict(draft, applied.draft, files.model, feeds, level, scores, generated=data is None)
+    feeds = _feeds(given, applied.draft, source.path)
+    verdict = _verdict(draft, applied.draft, files.model, feeds, level, scores, generated=given is None)
     if not verdict.passed:
         return _outcome(source, draft, applied, f"the answers differ: {verdict.reason}", again, verdict)
     comparison, not_measured = _speed(source, applied.draft, files, feeds, workload, tell)
@@ -143,11 +143,25 @@ def _judged(
     )  # fmt: skip
 
 
-def _feeds(data: Feeds, rows: bool, draft: Draft, source: Path) -> list[dict[str, Any]]:
-    if data is None:
+def _loaded(data: Feeds, rows: bool) -> list[dict[str, Any]]:
+    if isinstance(data, str | Path):
+        return load_feeds(data, rows=rows)
+    return [dict(feed) for feed in data or ()]
+
+
+def _given(one: Pass, feeds: list[dict[str, Any]] | None) -> Pass:
+    """A pass that calibrates gets the user's inputs."""
+    give = getattr(one, "given", None)
+    if give is None or feeds is None:
+        return one
+    calibrated: Pass = give(feeds)
+    return calibrated
+
+
+def _feeds(given: list[dict[str, Any]] | None, draft: Draft, source: Path) -> list[dict[str, Any]]:
+    if given is None:
         return made_feeds(draft, source, rows=(1,) if draft.single else ROWS)
-    feeds = load_feeds(data, rows=rows) if isinstance(data, str | Path) else [dict(feed) for feed in data]
-    return [one for feed in feeds for one in single_rows(feed, draft.single)] if draft.single else feeds
+    return [one for feed in given for one in single_rows(feed, draft.single)] if draft.single else given
 
 
 def _verdict(

@@ -5,6 +5,7 @@ import pytest
 from hotlap.errors import UsageError
 from hotlap.passes import FIXES, PASSES, fix_for, named_pass
 from hotlap.passes.bind_axes import BindAxes
+from hotlap.passes.choosing import SPELT
 from hotlap.passes.convert_opset import ConvertOpset
 from hotlap.passes.cut import Cut
 from hotlap.passes.external_weights import ExternalWeights
@@ -53,6 +54,11 @@ def test_as_the_command_line_spells_them(text: str, made: object) -> None:
 def test_what_makes_no_sense(text: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         named_pass(text)
+
+
+def test_every_spelling_that_is_shown_is_read() -> None:
+    for name, spelt in SPELT.items():
+        assert all(named_pass(text).name == name for text in spelt)
 
 
 def test_every_fix_is_a_pass() -> None:

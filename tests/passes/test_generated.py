@@ -131,7 +131,7 @@ def test_any_two_in_a_row(seed: int, size: int, names: tuple[str, str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("here")
-@settings(ALLOWED, max_examples=400)
+@settings(ALLOWED, max_examples=250)
 @given(
     seed=st.integers(0, 2**32 - 1),
     size=st.integers(2, 30),

@@ -23,7 +23,7 @@ from hotlap.passes.transformer import Transformer
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
 from hotlap.tensors import nearest
 
-__all__ = ["FIXES", "PASSES", "fix_for", "named_pass"]
+__all__ = ["FIXES", "PASSES", "SPELT", "fix_for", "named_pass"]
 
 PASSES: dict[str, type[Any]] = {
     one.name: one
@@ -45,6 +45,18 @@ PASSES: dict[str, type[Any]] = {
     )
 }
 """Every pass by its name, in the order in which they are best applied."""
+
+SPELT: dict[str, tuple[str, ...]] = {
+    "bind-axes": ("bind-axes:batch=1,seq=64", "bind-axes:x[0]=1"),
+    "cut": ("cut", "cut:scores,boxes", "cut:scores,inputs=drop"),
+    "fuse": ("fuse", "fuse:extended"),
+    "transformer": ("transformer", "transformer:vit"),
+    "rename": ("rename:input_1=image,Identity=scores",),
+    "convert-opset": ("convert-opset:17",),
+    "lower-ir": ("lower-ir", "lower-ir:7"),
+    "external-weights": ("external-weights", "external-weights:65536"),
+}
+"""How those are spelt that take an argument; `named_pass` reads it."""
 
 FIXES: dict[str, str] = {
     "HL101": "mend-batch",

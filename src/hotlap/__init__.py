@@ -45,6 +45,7 @@ _ROOMS = (
     "errors",
     "machine",
     "model",
+    "passes",
     "plan",
     "providers",
     "runtime",

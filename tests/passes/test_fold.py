@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto as T
 
-from hotlap.passes import face
+from hotlap.passes import face, fold
 from hotlap.passes.draft import Draft
 from hotlap.passes.fold import MOST_MADE, Fold
 from hotlap.passes.step import apply
@@ -107,3 +107,12 @@ def test_a_file_that_declares_its_output_wrong_is_folded_right(tmp_path: Path) -
     assert folded.node_count() < draft.node_count()
     (feed,) = model.feeds(1)
     assert_same(answers(draft, feed, tmp_path), answers(folded, feed, tmp_path))
+
+
+def test_without_its_library_it_is_left_out_with_the_pip_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fold, "find_spec", lambda name: None)
+    draft = draft_of(shape_arithmetic(), tmp_path)
+    applied = apply(draft, [Fold()], strict=False)
+    assert applied.steps[0].notes == ("left out: it needs an extra: pip install 'hotlap[optimize]'",)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hotlap.errors import TargetFailed
+from hotlap.errors import ModelError, TargetFailed
 from hotlap.passes import Draft, Pass, apply
 from hotlap.passes.bind_axes import BindAxes
 from hotlap.passes.convert_opset import ConvertOpset
@@ -34,6 +34,9 @@ NAMES = (
     "weights-out-of-inputs", "flush-denormals", "fold", "fuse", "fuse-extended", "sweep", "cut", "cut-inside",
     "external-weights", "lower-ir", "convert-opset", "rename", "bind-axes",
 )  # fmt: skip
+
+
+BROKEN = ("fuse: it wrote a broken graph", "load: ")
 
 
 def a_pass(name: str, draft: Draft) -> Pass:
@@ -83,9 +86,10 @@ def check(source: Draft, names: tuple[str, ...], folder: Path) -> None:
     for name in names:
         try:
             draft = apply(draft, [a_pass(name, draft)], strict=False).draft
-        except TargetFailed as error:
-            # The converter has no way for some operators; that is told, and nothing is kept.
-            assert name == "convert-opset", (name, error)
+        except (TargetFailed, ModelError) as error:
+            # The converter has no way for some operators, and ORT breaks some graphs that hold others: that
+            # is told, and nothing is kept.
+            assert name == "convert-opset" or any(told in str(error) for told in BROKEN), (name, error)
     (folder / "after").mkdir()
     asked = {name: feed[source_name] for name, source_name in draft.inputs.items()}
     after = unoptimised(draft.lay(folder / "after"), asked)

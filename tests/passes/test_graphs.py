@@ -39,6 +39,17 @@ def test_values_in_the_way_get_other_names() -> None:
     onnx.checker.check_model(model, full_check=True)
 
 
+def test_new_names_that_several_graphs_share_are_parted() -> None:
+    model = tiny.branch()
+    known = graphs.names(model)
+    for graph in list(graphs.all_graphs(model.graph))[1:]:
+        graph.node[0].output[0] = graph.output[0].name = "unfolded"
+    graphs.part_names(model, known)
+    made = [g.node[0].output[0] for g in list(graphs.all_graphs(model.graph))[1:]]
+    assert sorted(made) == ["unfolded", "unfolded_1"]
+    onnx.checker.check_model(model, full_check=True)
+
+
 def test_a_sweep_removes_what_leads_nowhere_inside_too() -> None:
     model = tiny.branch()
     inner = list(graphs.all_graphs(model.graph))[1]

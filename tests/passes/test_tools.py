@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import onnx
 import pytest
 
-from hotlap.errors import TargetFailed
+from hotlap.errors import ModelError, TargetFailed
 from hotlap.passes import tools
 from tests import tiny
 from tests.passes.asking import draft_of
@@ -51,6 +53,25 @@ def test_a_tool_that_crashes_is_one_line(tmp_path: Path, monkeypatch: pytest.Mon
         tools.run_tool("fold", draft_of(tiny.mlp(), tmp_path))
 
 
+@pytest.mark.usefixtures("here")
+def test_a_graph_in_which_something_is_missing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("forgetful_tool")
+
+    def tool(source: Path, result: Path) -> None:
+        model = onnx.load(source)
+        del model.graph.node[0]
+        onnx.save(model, result)
+
+    module.tool = tool  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "forgetful_tool", module)
+    monkeypatch.setitem(tools.TOOLS, "fold", "forgetful_tool")
+    told = 'fold: it wrote a broken graph: Relu "→ r" reads "h", which nothing makes; nothing was kept'
+    with pytest.raises(ModelError, match=re.escape(told)):
+        tools.rewritten("fold", draft_of(tiny.mlp(), tmp_path))
+
+
 def test_the_first_cause_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("wrapping_tool")
 
@@ -64,5 +85,5 @@ def test_the_first_cause_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "wrapping_tool", module)
     monkeypatch.setitem(tools.TOOLS, "fold", "wrapping_tool")
     job = tools.Job(tool="fold", source="a", result="b", outcome="c")
-    with pytest.raises(Exception, match="ValueError: the first"):
+    with pytest.raises(ModelError, match="ValueError: the first"):
         tools.work(job)

@@ -150,6 +150,7 @@ def _lines(done: Optimised) -> list[str]:
         passed = "agree" if done.verdict.passed else "differ"
         lines.append(f"Answers {passed}: {done.verdict.reason}. Inputs: {inputs}.")
         lines += [f"Note: {note}." for note in done.verdict.notes]
+        lines += [f"What would unlock it: {done.verdict.unlock}."] if done.verdict.unlock else []
     lines.append(_speed(done))
     return [line for line in lines if line]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,6 +35,8 @@ class Fold:
     aim: ClassVar[Aim] = "speed"
 
     def requires(self, draft: Draft) -> str:
+        if find_spec("onnxscript") is None:
+            return "it needs an extra: pip install 'hotlap[optimize]'"
         return ""
 
     def __call__(self, draft: Draft) -> Passed:

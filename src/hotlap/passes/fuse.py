@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from hotlap.errors import UsageError
 from hotlap.passes import face
 from hotlap.passes.draft import Draft
-from hotlap.passes.graphs import sweep_opsets
+from hotlap.passes.graphs import names, part_names, sweep_opsets
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import rewritten
 from hotlap.runtime import open as open_model
@@ -47,13 +47,14 @@ class Fuse:
         return ""
 
     def __call__(self, draft: Draft) -> Passed:
-        """Raises TargetFailed (ORT does not load it), ModelError (it changed the face)."""
+        """Raises TargetFailed (ORT does not load it, or what it wrote), ModelError (it changed the face)."""
         large = sum(f.stat().st_size for f in draft.files.values()) + draft.proto.ByteSize() > BESIDE
         made = rewritten("fuse", draft, {"level": self.level, "beside": large})
         made = face.restored(draft, made, self.name)
         proto = made.copy()
         proto.ir_version = draft.proto.ir_version
         keep_opsets(proto, draft.proto)
+        part_names(proto, names(draft.proto))
         notes = _notes(draft, made)
         return (
             Passed(made.edited(proto), notes)

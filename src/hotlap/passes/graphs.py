@@ -15,6 +15,7 @@ __all__ = [
     "inner_graphs",
     "keep",
     "names",
+    "part_names",
     "reads",
     "rename_values",
     "replace_all",
@@ -136,6 +137,21 @@ def clear_the_way(proto: Any, wanted: Iterable[str], keep: Iterable[str]) -> lis
             rename_values(graph, clash)
             moved += list(clash)
     return moved
+
+
+def part_names(proto: Any, known: set[str]) -> None:
+    """Give names of their own to values of inner graphs whose name is used elsewhere; those in `known` stay.
+
+    ORT unfolds an operator into others under the same new names in every graph that has it, and then refuses
+    to load that.
+    """
+    taken, seen = names(proto), set(known)
+    for graph in list(all_graphs(proto.graph)):
+        own = _defined(graph) - known
+        clash = {old: fresh(old, taken) for old in own & seen if graph is not proto.graph}
+        seen |= own
+        if clash:
+            rename_values(graph, clash)
 
 
 # ── sweeping ──────────────────────────────────────────────────────────────────────────────────────────

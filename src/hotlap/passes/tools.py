@@ -24,6 +24,7 @@ from hotlap.bench.process import ask
 from hotlap.errors import HotlapError, ModelError, StorageError
 from hotlap.model.external import external_files
 from hotlap.model.graph import load_graph
+from hotlap.model.walk import Walk
 from hotlap.passes.draft import Draft
 
 __all__ = ["TOOLS", "Job", "Scratch", "run_tool", "work"]
@@ -38,6 +39,7 @@ TOOLS: dict[str, str] = {
     "fold": "hotlap.passes.fold",
     "fuse": "hotlap.passes.fuse",
     "ranges": "hotlap.passes.ranges",
+    "load": "hotlap.passes.loading",
     "rows": "hotlap.passes.rows",
     "infer": "hotlap.passes.shapes",
     "transformer": "hotlap.passes.transformer",
@@ -113,11 +115,23 @@ def rewritten(tool: str, draft: Draft, options: Mapping[str, Any] | None = None)
 
     Raises:
         TargetFailed, StorageError: as for `run_tool`.
-        ModelError: what it wrote is no model.
+        ModelError: what it wrote is no model, or one in which something is missing.
     """
     result, scratch = run_tool(tool, draft, options)
     proto = load_graph(result)
+    if missing := _missing(Walk(proto)):
+        raise ModelError(f"{tool}: it wrote a broken graph: {missing}; nothing was kept")
     return draft.refiled(proto, external_files(proto, result), scratch)
+
+
+def _missing(walk: Walk) -> str:
+    """The first value that is read and that nothing makes; tools forget what inner graphs read."""
+    for scope in walk.scopes:
+        for node in scope.nodes:
+            for value in node.inputs:
+                if value and walk.home(scope, value) is None:
+                    return f'{node.label} reads "{value}", which nothing makes'
+    return ""
 
 
 def work(job: Job) -> None:

@@ -67,3 +67,10 @@ def test_a_real_model(tmp_path: Path) -> None:
     assert "BatchNormalization" in ops(draft) and "BatchNormalization" not in ops(fused)
     (feed,) = model.feeds(1)
     assert_same(answers(draft, feed, tmp_path), answers(fused, feed, tmp_path), 1e-4)
+
+
+def test_weights_of_8_bits_stay_so(tmp_path: Path) -> None:
+    draft = Draft.load(real("minilm-int8").path)
+    fused = apply(draft, [Fuse("extended")]).draft
+    assert fused.node_count() < draft.node_count()
+    assert len(fused.data) < 1.05 * len(draft.data)

@@ -21,6 +21,8 @@ LEVELS = {"basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED"}
 """Level to ORT's own name. The ones above write layouts that fit this very CPU, and are never written."""
 BESIDE = 1 << 30
 """From this many bytes of weights on, ORT writes them to a file of their own."""
+LARGEST_FOLDED = 512 << 10
+"""Bytes of a constant that may be computed: weights of 8 bits would be written out as floats otherwise."""
 _LAYOUT = "com.microsoft.nchwc"
 
 
@@ -96,6 +98,7 @@ def tool(source: Path, result: Path, level: str, beside: bool) -> None:
     session: dict[str, str | int | float | bool] = {
         "graph_optimization_level": LEVELS[level],
         "optimized_model_filepath": result.name,
+        "optimization.constant_folding_max_output_size_in_bytes": LARGEST_FOLDED,
     }
     if beside:
         session["session.optimized_model_external_initializers_file_name"] = "fused.data"

@@ -74,7 +74,11 @@ def _keep_imports(proto: Any, draft: Draft) -> None:
 
 def tool(source: Path, result: Path, version: int) -> None:
     """Runs in the tool's process."""
-    converted = onnx().version_converter.convert_version(load_graph(source), version)
+    try:
+        converted = onnx().version_converter.convert_version(load_graph(source), version)
+    except RuntimeError as error:  # its C++ half puts the place in its own source before what it says
+        said = str(error).rpartition("failed: ")[2]
+        raise ModelError(f"there is no way to opset {version}: {said}") from error
     if not converted.graph.output:
         raise ModelError("the converter left no output")
     result.write_bytes(converted.SerializeToString())

@@ -18,6 +18,8 @@ from hotlap.model import Anatomy, ExternalProblem, WeightStats
 from hotlap.model.anatomy import Held
 from hotlap.model.cost import Cost
 from hotlap.model.diff import Difference
+from hotlap.passes import FIXES, PASSES
+from hotlap.passes.choosing import SPELT
 from hotlap.plan import RUN_OPTIONS, SESSION_OPTIONS, Option
 from hotlap.plan.refused import PLAN_INSTEAD, RUN_INSTEAD, SESSION_INSTEAD
 from hotlap.providers import PROVIDERS
@@ -125,11 +127,33 @@ def attributes_table(cls: type) -> str:
     return table(("field", "what it holds"), rows)
 
 
+def passes_table() -> str:
+    """Every pass, as its docstring says."""
+    return table(("pass", "aim", "what it does"), ([_spelt(n), p.aim, _about(p)] for n, p in PASSES.items()))
+
+
+def _spelt(name: str) -> str:
+    return "<br>".join(f"`{text}`" for text in SPELT.get(name, (name,)))
+
+
+def _about(one: type) -> str:
+    """A docstring as one paragraph, without its arguments."""
+    about, _, _ = inspect.cleandoc(one.__doc__ or "").partition("Args:")
+    return " ".join(about.replace("``", "`").split())
+
+
+def fixes_table() -> str:
+    """Which pass mends which finding."""
+    return table(("finding", "pass"), ([f"`{code}`", f"`{spelt}`"] for code, spelt in FIXES.items()))
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "findings": findings_tables,
     "gates": gates_table,
     "processors": processors_table,
     "releases": releases_table,
+    "passes": passes_table,
+    "fixes": fixes_table,
     "session-options": lambda: options_table(SESSION_OPTIONS.values()),
     "run-options": lambda: options_table(RUN_OPTIONS.values()),
     "plan-instead": lambda: instead_table(PLAN_INSTEAD),

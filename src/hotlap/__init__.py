@@ -46,6 +46,7 @@ _ROOMS = (
     "inspect",
     "machine",
     "model",
+    "passes",
     "plan",
     "providers",
     "runtime",

@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "bench": "Measure a model, a plan or a callable; compare it with others.",
     "diff": "Say what differs between two models.",
     "compare": "Compare saved measurements; a gate for CI.",
+    "optimize": "Write a better file that is proved to be the same model.",
     "record": "Run a program and record what it asks its models.",
     "doctor": "Say what can explain a number on this machine.",
 }

@@ -1,0 +1,97 @@
+"""Inputs to prove a change with, where the user gives none: they fit the result and run in its source."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hotlap.bench import load_feeds, save_feeds
+from hotlap.errors import InputError
+from hotlap.model.graph import load_graph, signature
+from hotlap.model.ids import id_limits
+from hotlap.passes.draft import Draft
+from hotlap.passes.tools import run_tool
+from hotlap.runtime import default_session, find_feed
+from hotlap.tensors import TensorSpec
+
+__all__ = ["ROWS", "limits_of", "made_feed", "made_feeds", "single_rows", "tool"]
+
+Feed = dict[str, Any]
+COUNT = 8
+ROWS = (1, 2, 3)
+"""Rows of the made inputs, in turn, where the first axis is free."""
+
+
+def made_feeds(draft: Draft, model: Path, rows: Sequence[int] = ROWS, *, strict: bool = False) -> list[Feed]:
+    """Feeds by the source's names.
+
+    Args:
+        draft: what they must fit.
+        model: the file in which they must run: the source.
+        rows: sizes of the first axis, in turn.
+        strict: a feed of so many rows that does not run is an error; else one of one row takes its place.
+
+    Raises:
+        TargetFailed: the model crashed, or no feed that could be made runs.
+    """
+    options = {
+        "model": str(model.absolute()),
+        "names": dict(draft.inputs),
+        "rows": list(rows),
+        "strict": strict,
+    }
+    result, scratch = run_tool("feeds", draft, options)
+    feeds = load_feeds(result.parent / "feeds") if draft.input_names else [{}]
+    del scratch
+    return feeds
+
+
+def single_rows(feed: Feed, names: Collection[str]) -> list[Feed]:
+    """The feed row by row; the inputs `names` hold rows on their first axis, the others stay as they are."""
+    count = min((len(feed[name]) for name in names if name in feed), default=1)
+    return [{n: a[row : row + 1] if n in names else a for n, a in feed.items()} for row in range(count)]
+
+
+def tool(
+    source: Path, result: Path, model: str, names: dict[str, str], rows: list[int], strict: bool
+) -> None:
+    """Runs in the tool's process: `source` is the draft, `model` what the feeds must run in."""
+    proto = load_graph(source)
+    specs = [_named(spec, names) for spec in signature(proto)[0]]
+    limits = {names.get(n, n): limit for n, limit in limits_of(proto).items()}
+    session = default_session(model)
+    if not specs:
+        return
+    feeds = [made_feed(session.run, specs, limits, rows[n % len(rows)], n, strict) for n in range(COUNT)]
+    save_feeds(result.parent / "feeds", feeds)
+
+
+def limits_of(proto: Any) -> dict[str, int]:
+    """Integer input to how many ids there are, where the graph shows it."""
+    integers = (s.name for s in signature(proto)[0] if s.dtype is not None and s.dtype.is_integer)
+    return id_limits(proto, frozenset(integers))
+
+
+def _named(spec: TensorSpec, names: Mapping[str, str]) -> TensorSpec:
+    return replace(spec, name=names.get(spec.name, spec.name))
+
+
+def made_feed(
+    run: Any, specs: list[TensorSpec], limits: dict[str, int], rows: int, seed: int, strict: bool
+) -> Feed:
+    """One feed that runs, with so many rows where first axes are free.
+
+    Raises:
+        InputError: none runs; or (`strict`) none of so many rows.
+    """
+    free = {s.shape[0] for s in specs if s.ranked and len(s.shape) and isinstance(s.shape[0], str)}
+    sizes = {str(symbol): rows for symbol in free}
+    try:
+        return find_feed(run, specs, sizes=sizes, limits=limits, seed=seed)
+    except InputError:
+        if rows == 1 or strict:
+            raise
+    # A model that takes one row alone is proved with one row; that it says otherwise is a finding of its own.
+    return find_feed(run, specs, sizes=dict.fromkeys(sizes, 1), limits=limits, seed=seed)

@@ -1,0 +1,253 @@
+"""`optimize`: passes in order, the proof, the speed, and only then a file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from hotlap.bench import Comparison, Target, Workload, compare, load_feeds
+from hotlap.errors import TargetFailed
+from hotlap.model import Model
+from hotlap.passes.cut import Cut
+from hotlap.passes.draft import Draft
+from hotlap.passes.feeding import ROWS, made_feeds, single_rows
+from hotlap.passes.flush_denormals import FlushDenormals
+from hotlap.passes.fold import Fold
+from hotlap.passes.optimised import Optimised
+from hotlap.passes.proof import prove
+from hotlap.passes.saving import SOURCE, Written, check_destination, written
+from hotlap.passes.step import Applied, Pass, apply, changed_aims
+from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
+from hotlap.verify import Verdict
+
+__all__ = ["default_passes", "optimize"]
+
+Feeds = str | Path | Sequence[Mapping[str, Any]] | None
+Progress = Callable[[float, str], None]
+"""Called with (share done, what is going on now)."""
+WORKLOAD = Workload(processes=8, seconds=0.6)
+
+
+def default_passes() -> list[Pass]:
+    """What is applied where no pass is named: what suits every model and leaves its face as it is."""
+    return [WeightsOutOfInputs(), Cut(), Fold(), FlushDenormals()]
+
+
+def optimize(
+    path: str | Path,
+    passes: Sequence[Pass] | None = None,
+    out: str | Path | None = None,
+    *,
+    data: Feeds = None,
+    rows: bool = False,
+    level: str = "exact",
+    scores: Mapping[str, int] | None = None,
+    measure: bool = True,
+    workload: Workload | None = None,
+    force: bool = False,
+    on_progress: Progress | None = None,
+) -> Optimised:
+    """Apply passes, prove that the answers agree, measure, and write the file; or write nothing and say why.
+
+    Args:
+        path: the .onnx file; it is never changed.
+        passes: in their order; None: `default_passes`, those that do not apply left out.
+        out: the file to write; None: everything but writing.
+        data: inputs to judge and to measure with: a .npz, a folder of them, or feeds; None: some are made.
+        rows: each .npz holds many feeds along axis 0.
+        level: the gate, "exact" or "close"; made inputs are always judged at "exact".
+        scores: output to the axis along which the largest value is the answer.
+        measure: compare the speed of source and result on this machine. A result that is slower beyond the
+            noise is not written, unless a pass mends something that was asked for.
+        workload: how long to measure.
+        force: replace `out` if it exists.
+        on_progress: told what goes on.
+
+    Raises:
+        ModelError: the model is broken, or a pass broke a promise.
+        UsageError: a pass does not apply, or `out` makes no sense.
+        TargetFailed: the model does not run, or a pass's tool crashed.
+        StorageError: no room; nothing half-written is left.
+    """
+    tell = on_progress or (lambda share, what: None)
+    source = Model.load(path)
+    if out is not None:
+        check_destination(source.path, source.files(), Path(out), force=force)
+    draft = Draft.load(path)
+    given = None if data is None else _loaded(data, rows)
+    chosen = [_given(one, given) for one in (default_passes() if passes is None else passes)]
+    tell(0.05, "passes")
+    applied = apply(draft, chosen, strict=passes is not None)
+    if applied.draft is draft:
+        return _outcome(source, draft, applied, "no pass changed anything")
+    with _in_place(draft, applied, source, Path(out) if out is not None else None) as files:
+        return _judged(
+            source, draft, applied, files, chosen,
+            writes=out is not None, given=given, level=level, scores=scores,
+            workload=(workload or WORKLOAD) if measure else None, tell=tell,
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _in_place(draft: Draft, applied: Applied, source: Model, out: Path | None) -> Iterator[Written]:
+    """The result as files: beside `out`, or where none is asked for in a temporary folder."""
+    told = _metadata(source, applied.draft, [step.name for step in applied.steps if step.changed])
+    if out is not None:
+        with written(applied.draft, out, told) as files:
+            yield files
+        return
+    from hotlap.passes.tools import Scratch
+
+    scratch = Scratch()
+    with written(applied.draft, scratch.path / "result.onnx", told) as files:
+        yield files
+
+
+def _judged(
+    source: Model,
+    draft: Draft,
+    applied: Applied,
+    files: Written,
+    passes: Sequence[Pass],
+    *,
+    writes: bool,
+    given: list[dict[str, Any]] | None,
+    level: str,
+    scores: Mapping[str, int] | None,
+    workload: Workload | None,
+    tell: Progress,
+) -> Optimised:
+    tell(0.4, "verifying")
+    # The file as written is what is judged: loaded again from disk, by a process that knows nothing else.
+    again = Model.load(files.model)
+    feeds = _feeds(given, applied.draft, source.path)
+    verdict = _verdict(draft, applied.draft, files.model, feeds, level, scores, generated=given is None)
+    if not verdict.passed:
+        return _outcome(source, draft, applied, f"the answers differ: {verdict.reason}", again, verdict)
+    comparison, not_measured = _speed(source, applied.draft, files, feeds, workload, tell)
+    slower = comparison is not None and comparison.fails()
+    if slower and changed_aims(passes, applied.steps) == {"speed"}:
+        assert comparison is not None
+        why = f"it is slower: {comparison.ratio:.2f} times as fast"
+        return _outcome(source, draft, applied, why, again, verdict, comparison)
+    if writes:
+        files.put()
+    return _outcome(
+        source, draft, applied,
+        "" if writes else "no file was asked for (-o)", again, verdict, comparison,
+        out=files.out if writes else None, not_measured=not_measured,
+    )  # fmt: skip
+
+
+def _loaded(data: Feeds, rows: bool) -> list[dict[str, Any]]:
+    if isinstance(data, str | Path):
+        return load_feeds(data, rows=rows)
+    return [dict(feed) for feed in data or ()]
+
+
+def _given(one: Pass, feeds: list[dict[str, Any]] | None) -> Pass:
+    """A pass that calibrates gets the user's inputs."""
+    give = getattr(one, "given", None)
+    if give is None or feeds is None:
+        return one
+    calibrated: Pass = give(feeds)
+    return calibrated
+
+
+def _feeds(given: list[dict[str, Any]] | None, draft: Draft, source: Path) -> list[dict[str, Any]]:
+    if given is None:
+        return made_feeds(draft, source, rows=(1,) if draft.single else ROWS)
+    return [one for feed in given for one in single_rows(feed, draft.single)] if draft.single else given
+
+
+def _verdict(
+    draft: Draft,
+    result: Draft,
+    model: Path,
+    feeds: Sequence[dict[str, Any]],
+    level: str,
+    scores: Mapping[str, int] | None,
+    *,
+    generated: bool,
+) -> Verdict:
+    """A result that crashes or refuses an input is refused like one that answers otherwise."""
+    try:
+        return prove(draft, result, model, feeds, level, generated=generated, scores=scores)
+    except TargetFailed as error:
+        if not str(error).startswith("candidate"):
+            raise
+        return Verdict(level=level, passed=False, reason=str(error), generated=generated)
+
+
+def _speed(
+    source: Model,
+    result: Draft,
+    files: Written,
+    feeds: Sequence[dict[str, Any]],
+    workload: Workload | None,
+    tell: Progress,
+) -> tuple[Comparison | None, str]:
+    """The comparison, or why there is none."""
+    if workload is None:
+        return None, "not asked for"
+    if any(name != origin for name, origin in result.inputs.items()) or result.dropped_inputs:
+        return None, "source and result are not asked alike: their inputs have other names"
+    sides = Target.default(source.path, label="source"), Target.default(files.model, label="result")
+
+    def progress(done: int, total: int, label: str) -> None:
+        tell(0.6 + 0.4 * done / total, f"measuring {label}")
+
+    return compare(*sides, workload, feeds, progress), ""
+
+
+def _outcome(
+    source: Model,
+    draft: Draft,
+    applied: Applied,
+    reason: str,
+    result: Model | None = None,
+    verdict: Verdict | None = None,
+    comparison: Comparison | None = None,
+    *,
+    out: Path | None = None,
+    not_measured: str = "",
+) -> Optimised:
+    written_now = Model.load(out) if out is not None else result
+    return Optimised(
+        source=str(source.path),
+        source_digest=source.digest,
+        out=None if out is None else str(out),
+        digest=source.digest if written_now is None else written_now.digest,
+        reason=reason,
+        steps=applied.steps,
+        nodes=draft.node_count(),
+        size_before=source.size,
+        size=source.size if written_now is None else written_now.size,
+        verdict=verdict,
+        comparison=comparison,
+        not_measured=not_measured,
+    )
+
+
+def _metadata(source: Model, draft: Draft, passes: list[str]) -> dict[str, str]:
+    """What the written file says of itself."""
+    own = any(node.proto.domain.startswith("com.microsoft") for node in draft.walk.nodes())
+    target = "ONNX Runtime" if own else "any runtime of ONNX"
+    return {
+        SOURCE: source.digest,
+        "hotlap.passes": json.dumps(passes),
+        "hotlap.versions": json.dumps(_versions()),
+        "hotlap.target": target,
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in ("hotlap", "onnx", "onnxruntime", "onnxruntime-gpu", "onnxscript"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found

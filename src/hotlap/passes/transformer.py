@@ -1,0 +1,98 @@
+"""Fuse attention and its neighbours, by the transformer optimiser that comes with ONNX Runtime."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hotlap.errors import UsageError
+from hotlap.passes import face
+from hotlap.passes.draft import Draft
+from hotlap.passes.fuse import keep_opsets
+from hotlap.passes.step import Aim, Passed, unchanged
+from hotlap.passes.tools import rewritten
+
+__all__ = ["KINDS", "Transformer"]
+
+KINDS = ("bert", "vit", "gpt2", "bart", "clip", "t5", "phi", "conformer", "swin", "tnlr", "unet", "vae")
+"""Architectures that it knows, the commonest first."""
+_FUSED = frozenset(
+    {
+        "Attention",
+        "MultiHeadAttention",
+        "GroupQueryAttention",
+        "EmbedLayerNormalization",
+        "SkipLayerNormalization",
+    }
+)
+_LARGEST = 1 << 30
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """ONNX Runtime's fusions of transformers: attention, embedding, normalisation, activation.
+
+    It knows the graphs that common exporters make of common architectures. Where nothing of a transformer is
+    recognised, it says so and changes nothing. The result runs in ONNX Runtime alone.
+
+    Args:
+        kind: the architecture; None: "bert", whose patterns most encoders share.
+        heads, width: of the attention; 0: found in the graph.
+    """
+
+    kind: str | None = None
+    heads: int = 0
+    width: int = 0
+    name: ClassVar[str] = "transformer"
+    aim: ClassVar[Aim] = "speed"
+
+    def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in KINDS:
+            raise UsageError(f'transformer: no kind "{self.kind}"; there are {", ".join(KINDS)}')
+
+    def requires(self, draft: Draft) -> str:
+        if not any(node.op in ("MatMul", "Gemm", "Attention") for node in draft.walk.nodes()):
+            return "the model multiplies no matrices, so it holds no transformer"
+        size = draft.proto.ByteSize() + sum(f.stat().st_size for f in draft.files.values())
+        if size > _LARGEST:
+            return "the optimiser holds the whole model several times; this one is larger than 1 GiB"
+        return ""
+
+    def __call__(self, draft: Draft) -> Passed:
+        """Raises TargetFailed (the optimiser failed), ModelError (it changed the face)."""
+        options = {"kind": self.kind or "bert", "heads": self.heads, "width": self.width}
+        made = rewritten("transformer", draft, options)
+        gained = _gained(draft, made)
+        if not any(op.rpartition(".")[2] in _FUSED for op in gained):
+            return unchanged(draft, "nothing of a transformer was recognised")
+        made = face.restored(draft, made, self.name)
+        proto = made.copy()
+        proto.ir_version = draft.proto.ir_version
+        keep_opsets(proto, draft.proto)
+        counts = f"{draft.node_count():,} nodes became {made.node_count():,}"
+        told = ", ".join(f"{count} {op}" for op, count in sorted(gained.items()))
+        return Passed(made.edited(proto), (counts, f"new: {told}"))
+
+    def ensures(self, before: Draft, after: Draft) -> str:
+        return face.differences(before, after)
+
+
+def _gained(before: Draft, after: Draft) -> dict[str, int]:
+    """ORT's own operators that are new, with how many."""
+    counts: dict[str, int] = {}
+    for sign, draft in ((1, after), (-1, before)):
+        for node in draft.walk.nodes():
+            if node.proto.domain == "com.microsoft":
+                counts[node.op] = counts.get(node.op, 0) + sign
+    return {op: count for op, count in counts.items() if count > 0}
+
+
+def tool(source: Path, result: Path, kind: str, heads: int, width: int) -> None:
+    """Runs in the tool's process."""
+    optimizer: Any = import_module("onnxruntime.transformers.optimizer")
+    made = optimizer.optimize_model(
+        str(source), model_type=kind, num_heads=heads, hidden_size=width, opt_level=0
+    )
+    made.save_model_to_file(str(result))

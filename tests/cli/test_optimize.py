@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hotlap.cli import main
+from hotlap.passes import Draft
+from tests import tiny
+from tests.passes.test_fold import shape_arithmetic
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["optimize", *map(str, arguments)])
+    return int(ended.value.code or 0)
+
+
+def test_it_writes_a_file_and_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    out = tmp_path / "out.onnx"
+    assert run(path, "-o", out, "--no-measure") == 0
+    said = capsys.readouterr().out
+    assert "fold                   5 nodes became 1" in said
+    assert "Nodes: 5 before, 1 after." in said
+    assert "Answers agree: exact:" in said and "Speed: not measured: not asked for." in said
+    assert said.rstrip().endswith(f"Written: {out}")
+
+
+def test_passes_and_fixes_in_the_order_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tiny.save(tiny.zipmap(), tmp_path / "m.onnx")
+    out = tmp_path / "out.onnx"
+    given = ["--pass", "rename:x=a", "--fix", "HL401", "--pass=rename:a=b"]
+    assert run(path, "-o", out, *given, "--no-measure", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [s["name"] for s in found["steps"]] == ["rename", "remove-zipmap", "rename"]
+    assert found["written"] is True and found["verdict"]["passed"] is True
+    assert Draft.load(out).input_names == ("b",)
+
+
+def test_nothing_to_do_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    assert run(path, "-o", tmp_path / "out.onnx", "--pass", "cut") == 0
+    assert "Nothing written, because no pass changed anything" in capsys.readouterr().out
+    assert not (tmp_path / "out.onnx").exists()
+
+
+def test_wrong_usage_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    assert run(path, "--pass", "fuze") == 2
+    assert 'no pass "fuze"' in capsys.readouterr().err
+    assert run(path, "--pass", "bind-axes:bach=1") == 2
+    assert 'did you mean "batch"' in capsys.readouterr().err
+    assert run(path, "--pass") == 2
+    capsys.readouterr()

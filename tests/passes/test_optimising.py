@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from hotlap.bench import Workload
+from hotlap.errors import UsageError
+from hotlap.passes import Draft, Passed, Step, named_pass, optimising, optimize
+from hotlap.passes.step import Aim
+from hotlap.runtime import file_digest
+from tests import tiny
+from tests.passes.asking import answers, assert_same, draft_of, rng_feed
+from tests.passes.test_fold import shape_arithmetic
+from tests.passes.test_remove_zipmap import with_zipmap
+
+pytestmark = pytest.mark.usefixtures("here")
+QUICK = Workload(processes=2, seconds=0.05, warmup=0.01)
+
+
+def done(path: Path, *passes: str, out: str = "out.onnx", **given: Any) -> Any:
+    chosen = [named_pass(p) for p in passes] or None
+    return optimize(path, chosen, path.parent / out, measure=False, **given)
+
+
+class Wrong:
+    """A pass that changes an answer."""
+
+    name = "wrong"
+    aim: Aim = "speed"
+
+    def requires(self, draft: Draft) -> str:
+        return ""
+
+    def __call__(self, draft: Draft) -> Passed:
+        proto = draft.copy()
+        proto.graph.initializer[3].raw_data = np.full(4, 0.1, np.float32).tobytes()
+        return Passed(draft.edited(proto), ("changed a weight",))
+
+    def ensures(self, before: Draft, after: Draft) -> str:
+        return ""
+
+
+def test_a_better_file_is_written_with_where_it_came_from(tmp_path: Path) -> None:
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    found = optimize(path, None, tmp_path / "out.onnx", workload=QUICK)
+    assert found.written and found.out == str(tmp_path / "out.onnx") and found.reason == ""
+    assert found.verdict is not None and found.verdict.passed and found.verdict.generated
+    assert found.comparison is not None and found.not_measured == ""
+    assert (found.nodes, found.steps[-1].nodes) == (5, 1)
+    assert found.digest == file_digest(tmp_path / "out.onnx")
+    entries = {e.key: e.value for e in onnx.load(tmp_path / "out.onnx").metadata_props}
+    assert entries["hotlap.source"] == file_digest(path)
+    assert json.loads(entries["hotlap.passes"]) == ["fold"]
+    assert "onnx" in json.loads(entries["hotlap.versions"])
+    assert entries["hotlap.target"] == "any runtime of ONNX"
+    feed = rng_feed(x=(2, 2, 4))
+    before, after = Draft.load(path), Draft.load(tmp_path / "out.onnx")
+    assert_same(answers(before, feed, tmp_path), answers(after, feed, tmp_path))
+
+
+def test_no_change_writes_nothing(tmp_path: Path) -> None:
+    found = done(tiny.save(tiny.mlp(), tmp_path / "m.onnx"))
+    assert not found.written and found.reason == "no pass changed anything"
+    assert found.verdict is None and found.digest == found.source_digest
+    assert {p.name for p in tmp_path.iterdir()} == {"m.onnx"}
+
+
+def test_another_answer_writes_nothing_and_says_where(tmp_path: Path) -> None:
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    (tmp_path / "out.onnx").write_bytes(b"old")
+    found = optimize(path, [Wrong()], tmp_path / "out.onnx", measure=False, force=True)
+    assert not found.written and 'the answers differ: exact: output "y"' in found.reason
+    assert found.changed and found.verdict is not None and not found.verdict.passed
+    assert (tmp_path / "out.onnx").read_bytes() == b"old"
+    assert {p.name for p in tmp_path.iterdir()} == {"m.onnx", "out.onnx"}
+
+
+class Slower:
+    ratio = 0.5
+
+    def fails(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("spelt", "written"), [("fold", False), ("rename:y=z", True)])
+def test_slower_is_kept_only_where_it_mends(
+    spelt: str, written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    monkeypatch.setattr(optimising, "compare", lambda *_: Slower())
+    monkeypatch.setattr(optimising, "Optimised", lambda **fields: fields)
+    found: Any = optimize(path, [named_pass(spelt)], tmp_path / "out.onnx")
+    assert (found["out"] is not None) is written is (tmp_path / "out.onnx").exists()
+    assert written or found["reason"] == "it is slower: 0.50 times as fast"
+
+
+def test_other_names_are_proved_and_not_measured(tmp_path: Path) -> None:
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    found = optimize(path, [named_pass("rename:x=features")], tmp_path / "out.onnx")
+    assert found.written and found.comparison is None
+    assert found.not_measured == "source and result are not asked alike: their inputs have other names"
+
+
+def test_several_passes_in_a_row_are_proved_together(tmp_path: Path) -> None:
+    model = with_zipmap(tiny.mlp(), "y", ["a", "b", "c", "d"])
+    path = tiny.save(model, tmp_path / "m.onnx")
+    found = done(path, "remove-zipmap", "rename:maps=scores", "bind-axes:batch=2", "external-weights:0")
+    assert found.written and found.verdict.passed
+    out = Draft.load(tmp_path / "out.onnx")
+    assert out.output_names == ("scores",) and len(out.files) == 1
+
+
+def test_without_a_file_to_write_everything_else_is_done(tmp_path: Path) -> None:
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    found = optimize(path, measure=False)
+    assert found.reason == "no file was asked for (-o)" and found.verdict is not None
+    assert {p.name for p in tmp_path.iterdir()} == {"m.onnx"}
+
+
+def test_the_users_inputs_judge(tmp_path: Path) -> None:
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    feeds = [rng_feed(n, x=(1, 16)) for n in range(70)]
+    found = done(path, "fuse:extended", data=feeds, level="close")
+    assert found.written and not found.verdict.generated and found.verdict.rows == 70
+
+
+def test_a_mended_batch_is_judged_by_single_rows(tmp_path: Path) -> None:
+    from tests.passes.test_mend_batch import constant_target
+
+    path = tiny.save(constant_target("batch", [1, -1], ["batch", 8]), tmp_path / "m.onnx")
+    found = done(path, "mend-batch", data=[rng_feed(x=(5, 8))])
+    assert found.written and found.verdict.rows == 5
+
+
+def test_the_source_is_never_replaced(tmp_path: Path) -> None:
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    with pytest.raises(UsageError, match="is the model that is read"):
+        optimize(path, None, path, force=True)
+
+
+def test_an_interrupt_while_it_is_proved_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    (tmp_path / "out.onnx").write_bytes(b"old")
+    monkeypatch.setattr(optimising, "prove", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        done(path, force=True)
+    assert {p.name for p in tmp_path.iterdir()} == {"m.onnx", "out.onnx"}
+    assert (tmp_path / "out.onnx").read_bytes() == b"old"
+
+
+def test_a_result_that_does_not_load_is_refused(tmp_path: Path) -> None:
+    class Broken(Wrong):
+        def __call__(self, draft: Draft) -> Passed:
+            proto = draft.copy()
+            proto.graph.node[0].op_type = "NoSuchOperator"
+            return Passed(draft.edited(proto), ("broke it",))
+
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    found = optimize(path, [Broken()], tmp_path / "out.onnx", measure=False)
+    assert not found.written and "candidate: " in found.reason
+    assert isinstance(found.steps[0], Step) and draft_of(tiny.mlp(), tmp_path)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import onnx
+import pytest
+
+from hotlap.errors import ModelError, TargetFailed
+from hotlap.passes import tools
+from tests import tiny
+from tests.passes.asking import draft_of
+
+
+def test_every_tool_is_there() -> None:
+    from importlib import import_module
+
+    for module in tools.TOOLS.values():
+        assert callable(import_module(module).tool)
+
+
+def test_a_tool_runs_in_a_process_of_its_own_and_writes_a_file(tmp_path: Path) -> None:
+    draft = draft_of(tiny.mlp(), tmp_path)
+    result, scratch = tools.run_tool("infer", draft)
+    assert result.is_file() and scratch.path.is_dir()
+    folder = scratch.path
+    del scratch
+    assert not folder.exists()
+
+
+def test_a_tool_that_refuses_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(TargetFailed, match=r"^convert: .*No Adapter") as caught:
+        tools.run_tool("convert", draft_of(tiny.mlp(), tmp_path), {"version": 11})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs POSIX signals")
+def test_a_tool_that_crashes_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "crashing_tool.py").write_text(
+        "import os, signal\ndef tool(source, result):\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    # The process runs the module as __main__, so the table is changed where it is made.
+    monkeypatch.setattr(tools, "CHILD", "crashing_child")
+    (tmp_path / "crashing_child.py").write_text(
+        "from hotlap.passes import tools\ntools.TOOLS['fold'] = 'crashing_tool'\ntools.main()\n"
+    )
+    with pytest.raises(TargetFailed, match=r"fold: the process crashed \(SIGSEGV\)"):
+        tools.run_tool("fold", draft_of(tiny.mlp(), tmp_path))
+
+
+@pytest.mark.usefixtures("here")
+def test_a_graph_in_which_something_is_missing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("forgetful_tool")
+
+    def tool(source: Path, result: Path) -> None:
+        model = onnx.load(source)
+        del model.graph.node[0]
+        onnx.save(model, result)
+
+    module.tool = tool  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "forgetful_tool", module)
+    monkeypatch.setitem(tools.TOOLS, "fold", "forgetful_tool")
+    told = 'fold: it wrote a broken graph: Relu "→ r" reads "h", which nothing makes; nothing was kept'
+    with pytest.raises(ModelError, match=re.escape(told)):
+        tools.rewritten("fold", draft_of(tiny.mlp(), tmp_path))
+
+
+def test_the_first_cause_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("wrapping_tool")
+
+    def tool(source: Path, result: Path) -> None:
+        try:
+            raise ValueError("the first")
+        except ValueError as error:
+            raise RuntimeError("wrapped") from error
+
+    module.tool = tool  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "wrapping_tool", module)
+    monkeypatch.setitem(tools.TOOLS, "fold", "wrapping_tool")
+    job = tools.Job(tool="fold", source="a", result="b", outcome="c")
+    with pytest.raises(ModelError, match="ValueError: the first"):
+        tools.work(job)

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+
+from hotlap.passes.draft import Draft
+from hotlap.passes.step import apply
+from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
+from tests import tiny
+from tests.passes.asking import answers, assert_same, draft_of, rng_feed
+from tests.real import real
+
+
+def old(model: onnx.ModelProto, ir: int = 3) -> onnx.ModelProto:
+    """The model as old exporters wrote it: every weight is an input as well."""
+    for tensor in model.graph.initializer:
+        model.graph.input.append(tiny.info(tensor.name, tensor.data_type, tensor.dims))
+    model.ir_version = ir
+    return model
+
+
+def test_weights_go_and_the_ir_version_allows_it(tmp_path: Path) -> None:
+    draft = draft_of(old(tiny.mlp()), tmp_path)
+    applied = apply(draft, [WeightsOutOfInputs()])
+    assert [v.name for v in applied.draft.proto.graph.input] == ["x"]
+    assert applied.draft.proto.ir_version == 4
+    assert applied.steps[0].notes[0].startswith("4 weights are no inputs any more")
+    feed = rng_feed(x=(2, 16))
+    assert_same(answers(draft, feed, tmp_path), answers(applied.draft, feed, tmp_path))
+
+
+def test_a_newer_version_stays(tmp_path: Path) -> None:
+    draft = draft_of(old(tiny.mlp(), ir=9), tmp_path)
+    assert apply(draft, [WeightsOutOfInputs()]).draft.proto.ir_version == 9
+
+
+def test_nothing_to_do_is_the_same(tmp_path: Path) -> None:
+    draft = draft_of(tiny.mlp(), tmp_path)
+    assert apply(draft, [WeightsOutOfInputs()]).draft is draft
+
+
+def test_a_real_model(tmp_path: Path) -> None:
+    model = real("captcha")
+    proto = old(onnx.load(model.path), ir=7)
+    draft = draft_of(proto, tmp_path)
+    mended = apply(draft, [WeightsOutOfInputs()]).draft
+    assert len(draft.proto.graph.input) > 1 and len(mended.proto.graph.input) == 1
+    (feed,) = model.feeds(1)
+    assert_same(answers(Draft.load(model.path), feed, tmp_path), answers(mended, feed, tmp_path))

@@ -51,7 +51,7 @@ def test_what_is_no_number_must_be_so_on_both_sides(odd: float) -> None:
     assert (same.broken, same.within, same.max_abs) == (0, 1.0, 0.0)
     tallies, broken = compare([np.array([odd, 1.0])], [np.array([3.0, 1.0])])
     assert broken.broken == 1
-    assert tallies.tallies["y"].broken_at == f'output "y"[0] of input 0: {odd} became 3.0'
+    assert tallies.tallies["y"].odd.told == f'output "y"[0] of input 0: {odd} became 3.0'
     assert compare([np.array([3.0, 1.0])], [np.array([odd, 1.0])])[1].broken == 1
 
 

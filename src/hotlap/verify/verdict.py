@@ -27,8 +27,10 @@ class OutputDiff(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: the output; parts of a sequence or map that differ in kind are told apart in parentheses.
-        max_abs: the largest absolute difference.
-        max_rel: the same as a share of `range`.
+        max_abs, mean_abs: the largest absolute difference, and the mean.
+        max_rel, mean_rel: the same as shares of `range`.
+        max_relative, mean_relative: each difference as a share of the reference's own value there; of values
+            larger than `levels.RELATIVE_FROM` of the largest.
         rms: root mean square of the differences, as a share of `range`.
         range: largest minus smallest value of the reference over the data; where the output never
             changes, its largest magnitude (1 if that is 0).
@@ -37,6 +39,11 @@ class OutputDiff(msgspec.Struct, frozen=True, kw_only=True):
             share that is equal.
         top1: share of the rows whose largest value is at the same place; None where rows are no ranking.
         top1_rows, top1_differ: rows that rank; those that differ beyond a tie within the noise.
+        top5: share of the rows of more than five values whose first place of the reference is among the
+            candidate's five largest; None where there are none.
+        boxes: rows that are boxes.
+        iou, iou_least: how far boxes overlap those at the same place of the other side, intersection over
+            union: the mean, and the least; None where there are none.
         broken: values that are NaN or infinite on one side alone.
         reshaped: share of the inputs on which the shapes differ.
         noise: the reference's own; None where it was not needed.
@@ -49,9 +56,17 @@ class OutputDiff(msgspec.Struct, frozen=True, kw_only=True):
     range: float
     cosine: float
     within: float
+    mean_abs: float = 0.0
+    mean_rel: float = 0.0
+    max_relative: float = 0.0
+    mean_relative: float = 0.0
     top1: float | None = None
     top1_rows: int = 0
     top1_differ: int = 0
+    top5: float | None = None
+    boxes: int = 0
+    iou: float | None = None
+    iou_least: float | None = None
     broken: int = 0
     reshaped: float = 0.0
     noise: Noise | None = None

@@ -2,7 +2,7 @@
 
 A value of an inner graph is led out through the outputs of the node around it: as one more output of both
 branches of an `If` (an empty array where the other branch was taken), as one more scan output of a `Loop` or
-`Scan` (a row for each turn). On its way it becomes float64, since every output of a branch needs a known type.
+`Scan` (a row for each turn). On its way it becomes float64, since outputs of a branch need a known type.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def way_out(scope: Scope) -> list[Node] | None:
     here = scope
     while here.outer is not None:
         node = next(
-            (n for n in here.outer.nodes for a, _ in n.subgraphs() if f"{n.label} / {a} / " == here.path), None
+            (n for n in here.outer.nodes for a, _ in n.subgraphs() if f"{n.label} / {a} / " == here.path),
+            None,
         )
         if node is None or node.op not in ("If", *_TURNS):
             return None

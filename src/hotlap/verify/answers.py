@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,60 @@ import numpy.typing as npt
 from hotlap.errors import StorageError
 from hotlap.runtime.npz import write_npz
 
-__all__ = ["answer_file", "load_answer", "normal", "parts", "save_answer"]
+__all__ = [
+    "Refused",
+    "answer_file",
+    "load_answer",
+    "named",
+    "normal",
+    "parts",
+    "save_answer",
+    "save_refusal",
+]
 
 Array = npt.NDArray[Any]
 _TREE = "tree"
+_REFUSED = "refused"
+
+
+class Refused(dict[str, Any]):
+    """What stands in place of an answer where the target did not take the input; `why` is one line."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self.why = why
+
+
+def named(outputs: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    """What a target gave, as name to array: a callable may give a tensor, or several without names.
+
+    Args:
+        outputs: a mapping; or one array (or tensor of another library), or a list or tuple of them.
+        names: of the outputs, in their order, where they have none; too few are filled up with "output_2" ….
+    """
+    if isinstance(outputs, Mapping):
+        return {str(name): _plain(value) for name, value in outputs.items()}
+    several = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    known = [*names, *(f"output_{n}" for n in range(len(names), len(several)))]
+    return {name: _plain(value) for name, value in zip(known, several, strict=False)}
+
+
+def _plain(value: Any) -> Any:
+    """Tensors of torch and others as arrays; everything else as it is."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+    if isinstance(value, np.ndarray | np.generic | list | tuple | Mapping | str | bytes | int | float | None):
+        return np.asarray(value) if isinstance(value, np.generic) else value
+    return np.asarray(value)
+
+
+def save_refusal(file: Path, why: str) -> None:
+    """Notes that the target did not take the input.
+
+    Raises:
+        StorageError: no room.
+    """
+    _save(file, {_REFUSED: np.array(" ".join(why.split()))})
 
 
 def answer_file(folder: Path, number: int) -> Path:
@@ -41,9 +91,12 @@ def save_answer(file: Path, outputs: Mapping[str, Any]) -> None:
     """
     tensors: list[Array] = []
     tree = json.dumps({name: _plant(value, tensors) for name, value in normal(outputs).items()})
-    arrays = {f"t{n}": tensor for n, tensor in enumerate(tensors)}
+    _save(file, {_TREE: np.array(tree), **{f"t{n}": tensor for n, tensor in enumerate(tensors)}})
+
+
+def _save(file: Path, arrays: Mapping[str, Array]) -> None:
     try:
-        write_npz(file, {_TREE: np.array(tree), **arrays})
+        write_npz(file, arrays)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES):
             raise
@@ -51,8 +104,11 @@ def save_answer(file: Path, outputs: Mapping[str, Any]) -> None:
 
 
 def load_answer(file: Path) -> dict[str, Any]:
-    """Reads what `save_answer` wrote; text comes back as unicode arrays, tuples as lists."""
+    """Reads what `save_answer` wrote; text comes back as unicode arrays, tuples as lists. A `Refused` where
+    `save_refusal` wrote."""
     with np.load(file, allow_pickle=False) as archive:
+        if _REFUSED in archive:
+            return Refused(str(archive[_REFUSED]))
         tree = json.loads(str(archive[_TREE]))
         return {name: _grow(node, archive) for name, node in tree.items()}
 

@@ -27,8 +27,8 @@ def bisect(
 ) -> Walked:
     """Walk both models to the first node at which they differ, into `If`, `Loop` and `Scan` too.
 
-    Values are paired by name, or by their place in the order of the nodes where the names are others. They are
-    given out by copies of both models that run without graph optimisation, in a process of its own.
+    Values are paired by name, or by their place in the order of the nodes where the names are others. They
+    are given out by copies of both models that run without graph optimisation, in a process of its own.
 
     Args:
         reference, candidate: models or plans; what a plan says of optimisation does not count.
@@ -43,9 +43,7 @@ def bisect(
     return _asked(reference, candidate, feeds, timeout)
 
 
-def first_not_finite(
-    target: Target, feeds: Sequence[Mapping[str, Any]], *, timeout: float = 600.0
-) -> Walked:
+def first_not_finite(target: Target, feeds: Sequence[Mapping[str, Any]], *, timeout: float = 600.0) -> Walked:
     """Walk one model to the first node that makes NaN or +infinity; arguments and errors as for `bisect`.
 
     -infinity is how models write masks, and is left alone.

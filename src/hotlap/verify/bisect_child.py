@@ -1,6 +1,6 @@
 """The bisecting process: ``python -m hotlap.verify.bisect_child REQUEST``.
 
-It gives copies of the models more outputs, a few dozen values at a time in the order of the reference's nodes,
+It gives copies of the models more outputs, some dozen values at a time in the order of the reference's nodes,
 runs them, and stops at the first value that differs by more than the noise.
 """
 
@@ -265,9 +265,7 @@ class _Two:
     ) -> dict[str, Any]:
         """The most that each value of the reference moves where its inputs' or its weights' last bits do."""
         file, names = taps
-        runs = [
-            (file, [nudge(feed, seed, n) for n, feed in enumerate(self.feeds)]) for seed in range(DRAWS)
-        ]
+        runs = [(file, [nudge(feed, seed, n) for n, feed in enumerate(self.feeds)]) for seed in range(DRAWS)]
         for seed in range(DRAWS):
             copy = nudged_copy(file, file.with_name(f"nudged-{seed}.onnx"), seed)
             runs += [] if copy is None else [(copy, self.feeds)]

@@ -14,15 +14,22 @@ __all__ = [
     "close_failures",
     "exact_failures",
     "excess",
+    "not_finite",
+    "not_finite_input",
     "said_close",
     "said_exact",
     "worst",
+    "worst_input",
     "worst_value",
 ]
 
 
 def breakage(tallies: Tallies) -> str | None:
-    """What no level forgives: an output that is gone or of another form, NaN or infinity against a number."""
+    """What no level forgives: an input that is refused, an output that is gone or of another form, NaN or
+    infinity against a number."""
+    if tallies.refused is not None:
+        times, told = tallies.refused
+        return f"{told} ({times:,} of {tallies.inputs:,} inputs are refused)"
     for name, (_, told) in tallies.reshaped.items():
         known = [
             n.reshaped for label, n in tallies.noise.items() if label in (name, label.rpartition(" (")[0])
@@ -93,7 +100,7 @@ def close_failures(tallies: Tallies) -> list[str]:
             found.append(f'output "{tally.name}": another first place on {rows}')
         if tally.boxes and tally.boxes.named and tally.boxes.share < NEAR_SHARE:
             found.append(
-                f'output "{tally.name}": {tally.boxes.share:.2%} of its boxes overlap by {BOX_IOU:.0%} or more'
+                f'output "{tally.name}": {tally.boxes.share:.2%} of its boxes overlap by {BOX_IOU:.0%}'
             )
     return found
 
@@ -132,3 +139,26 @@ def worst_value(tallies: Tallies) -> Worst | None:
     all_of = tallies.tallies.values()
     found = [w for w in (*(t.odd for t in all_of), *(t.worst for t in all_of)) if w is not None]
     return max(found, key=lambda w: w.share, default=None)
+
+
+def worst_input(tallies: Tallies) -> int | None:
+    """The number of the input to look at: one that was refused or gave another form, else that of the worst
+    value; None where nothing differs."""
+    if tallies.first_odd is not None:
+        return tallies.first_odd
+    most = worst_value(tallies)
+    return None if most is None else most.input
+
+
+def not_finite(tallies: Tallies) -> list[str]:
+    """A sentence for each output with NaN or infinity at the same places of both sides."""
+    return [
+        f'output "{t.name}": {t.alike:,} of {t.count:,} values are the same NaN or infinity on both sides'
+        for t in tallies.tallies.values()
+        if t.alike
+    ]
+
+
+def not_finite_input(tallies: Tallies) -> int | None:
+    """The first input on which both sides answer so."""
+    return min((t.alike_in for t in tallies.tallies.values() if t.alike_in is not None), default=None)

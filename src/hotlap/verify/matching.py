@@ -1,4 +1,4 @@
-"""Which value of one model is which value of another: by name, else by the place in the order of the nodes."""
+"""Which value of one model is which value of another: by name, else by place in the order of the nodes."""
 
 from __future__ import annotations
 

@@ -98,7 +98,9 @@ def _are_probabilities(array: Array) -> bool:
 
 
 def spans(
-    all_answers: Iterable[Mapping[str, Any]], scores: Mapping[str, int], boxes: Mapping[str, str] | None = None
+    all_answers: Iterable[Mapping[str, Any]],
+    scores: Mapping[str, int],
+    boxes: Mapping[str, str] | None = None,
 ) -> dict[str, Span]:
     """What each output spans, over all answers of the reference.
 

@@ -59,9 +59,10 @@ class Tally:
     Attributes:
         noise: the reference's own, where it is known: then rows are ranked, and ties within it are forgiven.
         count, near, broken: values; those within `levels.NEAR`; those that are no number on one side alone.
-        largest, total, squares: of the absolute differences, in units of `_unit`: the most, sum, sum of squares.
+        largest, total, squares: of the absolute differences, in `_unit`s: the most, sum, sum of squares.
         relative, relative_total, relative_count: of the differences as shares of each value itself: the most,
             sum, number; of values that are not next to nothing.
+        alike: values that are the same NaN or infinity on both sides; `alike_in`: the first input with one.
         ranks, boxes: where rows rank, or are boxes.
         worst, odd: the value that differs most, and the first that is no number on one side alone.
     """
@@ -84,6 +85,8 @@ class Tally:
     boxes: Overlaps | None = None
     worst: Worst | None = None
     odd: Worst | None = None
+    alike: int = 0
+    alike_in: int | None = None
 
     def __post_init__(self) -> None:
         if self.span.axis is not None:
@@ -157,6 +160,9 @@ class Tally:
         """Counts values that are no numbers on one side alone; returns where both are."""
         finite = np.isfinite(before) & np.isfinite(after)
         odd = ~finite & ~((before == after) | (np.isnan(before) & np.isnan(after)))
+        if alike := int((~finite & ~odd).sum()):
+            self.alike += alike
+            self.alike_in = number if self.alike_in is None else self.alike_in
         if odd.any():
             place = np.unravel_index(int(np.argmax(odd)), odd.shape)
             self.broken += int(odd.sum())
@@ -231,6 +237,7 @@ class Tally:
             iou=self.boxes.mean if self.boxes else None,
             iou_least=self.boxes.least if self.boxes and self.boxes.count else None,
             broken=self.broken,
+            not_finite=self.alike,
             reshaped=reshaped,
             noise=self.noise,
         )
@@ -249,6 +256,8 @@ class Tallies:
         noise: the same; empty where it is not known (yet).
         reshaped: by output: how many inputs gave another form, and the first of them in words.
         inputs: how many were compared.
+        refused: how many of them the candidate did not take, and the first of those in words.
+        first_odd: number of the first input that was refused, or gave another form.
     """
 
     spans: Mapping[str, Span]
@@ -256,6 +265,18 @@ class Tallies:
     tallies: dict[str, Tally] = field(default_factory=dict)
     reshaped: dict[str, tuple[int, str]] = field(default_factory=dict)
     inputs: int = 0
+    refused: tuple[int, str] | None = None
+    first_odd: int | None = None
+
+    def refuse(self, number: int, told: str) -> None:
+        """The candidate did not take input `number`."""
+        self.inputs += 1
+        times, first = self.refused or (0, told)
+        self.refused = times + 1, first
+        self._odd(number)
+
+    def _odd(self, number: int) -> None:
+        self.first_odd = number if self.first_odd is None else self.first_odd
 
     def add(self, number: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
         """The answers of both sides to input `number`. What only the candidate has is not looked at."""
@@ -265,16 +286,18 @@ class Tallies:
             for label, _ in arrays:
                 self.tallies.setdefault(label, Tally(label, self.spans[label], self.noise.get(label)))
             if name not in after:
-                self._reshape(name, f'output "{name}" is missing')
+                self._reshape(number, name, f'output "{name}" is missing')
                 continue
             other, others = parts(name, after[name])
             if form != other:
-                self._reshape(name, f'output "{name}" of input {number}: {_told(form)} became {_told(other)}')
+                told = f'output "{name}" of input {number}: {_told(form)} became {_told(other)}'
+                self._reshape(number, name, told)
                 continue
             for (label, a), (_, b) in zip(arrays, others, strict=True):
                 self.tallies[label].add(number, a, b)
 
-    def _reshape(self, name: str, told: str) -> None:
+    def _reshape(self, number: int, name: str, told: str) -> None:
+        self._odd(number)
         times, first = self.reshaped.get(name, (0, told))
         self.reshaped[name] = (times + 1, first)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from hotlap.verify.metric import Change
+
 __all__ = ["Noise", "OutputDiff", "Verdict"]
 
 
@@ -45,6 +47,7 @@ class OutputDiff(msgspec.Struct, frozen=True, kw_only=True):
         iou, iou_least: how far boxes overlap those at the same place of the other side, intersection over
             union: the mean, and the least; None where there are none.
         broken: values that are NaN or infinite on one side alone.
+        not_finite: values that are the same NaN or infinity on both sides, and count as equal.
         reshaped: share of the inputs on which the shapes differ.
         noise: the reference's own; None where it was not needed.
     """
@@ -68,6 +71,7 @@ class OutputDiff(msgspec.Struct, frozen=True, kw_only=True):
     iou: float | None = None
     iou_least: float | None = None
     broken: int = 0
+    not_finite: int = 0
     reshaped: float = 0.0
     noise: Noise | None = None
 
@@ -80,22 +84,32 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         passed: they agree.
         reason: one sentence with the numbers that decided.
         outputs: what was found, output by output; empty where the level is "task" or a side has no answer.
+        inputs: how many inputs were judged.
         rows: how many rows were judged: of an input's first axis, where an output has an axis of that size.
         generated: the inputs were made to fit the signature.
         unlock: what would let a refused candidate be judged again; None where nothing would, or it passed.
         worst: the value that differs most, in words; "" where none differs.
+        worst_input: the number of the input to look at; None where nothing differs.
+        not_finite_input: the number of the first input to which both sides answer NaN or infinity.
+        undecided: for the level "task": the data cannot tell; then it has not passed either.
         notes: what to know beside the verdict, one sentence each.
         score, reference_score: the metric on both sides, for the level "task".
+        change: the same with its interval.
     """
 
     level: str
     passed: bool
     reason: str
     outputs: tuple[OutputDiff, ...] = ()
+    inputs: int = 0
     rows: int = 0
     generated: bool = False
     unlock: str | None = None
     worst: str = ""
+    worst_input: int | None = None
+    not_finite_input: int | None = None
+    undecided: bool = False
     notes: tuple[str, ...] = ()
     score: float | None = None
     reference_score: float | None = None
+    change: Change | None = None

@@ -24,6 +24,7 @@ __all__ = [
     "named",
     "normal",
     "parts",
+    "same_table",
     "save_answer",
     "save_refusal",
 ]
@@ -170,6 +171,19 @@ def parts(name: str, value: Any) -> tuple[Any, list[tuple[str, Array]]]:
     form = _gather(value, leaves)
     named = ((name if len(leaves) == 1 else f"{name} ({kind})", leaf) for kind, leaf in leaves.items())
     return form, [(label, np.concatenate([a.ravel() for a in leaf])) for label, leaf in named]
+
+
+def same_table(form: Any, other: Any) -> bool:
+    """Whether one form is a list of maps with the same keys, and the other the array that holds their numbers,
+    a row for each map: what a classifier gives with and without its ZipMap."""
+    table, array = (form, other) if form and form[0] == "table" else (other, form)
+    return bool(
+        table
+        and table[0] == "table"
+        and len(array) == 2
+        and str(array[0]).startswith("float")
+        and tuple(array[1]) == tuple(table[2])
+    )
 
 
 _KINDS = {"f": "floats", "c": "floats", "i": "integers", "u": "integers", "b": "booleans", "U": "texts"}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from hotlap.bench import Target
-from hotlap.errors import UsageError
+from hotlap.errors import MissingExtra, ModelError, UsageError
+from hotlap.model.graph import holds_half, load_graph
 from hotlap.plan.files import check_writable, write_whole
 from hotlap.runtime.npz import write_npz
 from hotlap.verify.bisect import bisect, first_not_finite
@@ -97,7 +99,7 @@ def examine(
         timeout=timeout,
         **likely,
     ) as known:
-        verdict = known.judge(judged, level)
+        verdict = _noted(known.judge(judged, level), judged)
         worst = None if verdict.passed or verdict.worst_input is None else known.feed(verdict.worst_input)
         if worst is not None and save_worst is not None:
             write_whole(save_worst, partial(_write, worst))
@@ -111,19 +113,35 @@ def examine(
         )
 
 
+def _noted(verdict: Verdict, judged: Target) -> Verdict:
+    """Beside the verdict: what running it here says nothing about."""
+    try:
+        half = judged.kind != "callable" and holds_half(load_graph(Path(judged.model)))
+    except (MissingExtra, ModelError):  # ORT's own format runs, but its graph cannot be read
+        half = False
+    return msgspec.structs.replace(verdict, notes=(*verdict.notes, _HALF)) if half else verdict
+
+
+_HALF = (
+    "the candidate holds half precision, which the CPU provider computes in float32: a run on the CPU says "
+    "nothing of a GPU"
+)
+
+
 def _write(feed: Mapping[str, Any], file: Any) -> None:
     write_npz(file, feed)
 
 
 def _walked(known: Reference, candidate: Target | None, verdict: Verdict) -> Walked | None:
     if not verdict.passed and candidate is not None:
-        return bisect(known.target, candidate, _telling(known, verdict.worst_input))
-    if verdict.not_finite_input is not None:
-        return first_not_finite(known.target, [known.feed(verdict.not_finite_input)])
-    return None
-
-
-def _telling(known: Reference, worst: int | None) -> list[dict[str, Any]]:
-    """The worst input, and two others."""
-    numbers = dict.fromkeys([worst or 0, 0, known.inputs // 2])
-    return [known.feed(n) for n in numbers]
+        numbers = list(dict.fromkeys([verdict.worst_input or 0, 0, known.inputs // 2]))
+        found = bisect(known.target, candidate, [known.feed(n) for n in numbers])
+    elif verdict.not_finite_input is not None:
+        numbers = [verdict.not_finite_input]
+        found = first_not_finite(known.target, [known.feed(n) for n in numbers])
+    else:
+        return None
+    if found.found is None:
+        return found
+    there = msgspec.structs.replace(found.found, input=numbers[found.found.input])
+    return msgspec.structs.replace(found, found=there)

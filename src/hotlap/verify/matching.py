@@ -85,12 +85,13 @@ def _by_name(left: list[Node], right: list[Node]) -> list[Pair]:
 
 
 def _by_position(left: list[Node], right: list[Node]) -> list[Pair]:
-    """Nodes that stand in equal runs of operators."""
+    """Nodes that stand in equal runs of operators, or alone between two such runs on both sides."""
     a, b = ([(n.op, len(n.outputs)) for n in side] for side in (left, right))
     found = []
-    for start, other, size in SequenceMatcher(a=a, b=b, autojunk=False).get_matching_blocks():
-        for step in range(size):
-            one, two = left[start + step], right[other + step]
-            names = zip(one.outputs, two.outputs, strict=True)
+    for kind, start, end, other, last in SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes():
+        if kind not in ("equal", "replace") or end - start != last - other:
+            continue
+        for one, two in zip(left[start:end], right[other:last], strict=True):
+            names = zip(one.outputs, two.outputs, strict=False)
             found += [Pair(one, two, v, w) for v, w in names if v and w]
     return found

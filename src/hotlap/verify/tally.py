@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hotlap.verify.answers import parts
+from hotlap.verify.answers import parts, same_table
 from hotlap.verify.boxes import Overlaps
 from hotlap.verify.levels import NEAR, NOISE_FACTOR, RELATIVE_FROM
 from hotlap.verify.ranking import Ranks
@@ -104,7 +104,7 @@ class Tally:
             return
         if not self._add_floats(number, before, after):
             finite = self._add_broken(number, before, after)
-            near = np.clip(np.where(finite, after, 0), -self._far, self._far)
+            near = np.clip(np.where(finite, after, 0).astype(np.float64), -self._far, self._far)
             self._add_floats(number, np.where(finite, before, 0), near)
         if self.ranks is not None and self.noise is not None and before.ndim:
             self.ranks.add(before, after, self.tie)
@@ -289,7 +289,7 @@ class Tallies:
                 self._reshape(number, name, f'output "{name}" is missing')
                 continue
             other, others = parts(name, after[name])
-            if form != other:
+            if form != other and not same_table(form, other):
                 told = f'output "{name}" of input {number}: {_told(form)} became {_told(other)}'
                 self._reshape(number, name, told)
                 continue

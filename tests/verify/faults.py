@@ -28,7 +28,7 @@ SWAPS = {
 }
 
 Place = tuple[str, int, str]
-"""The path of a scope, the index of a node in it, and the kind of fault: "weight", "operator" or "constant"."""
+"""The path of a scope, the index of a node in it, and the fault: "weight", "operator" or "constant"."""
 
 
 def places(path: Path, seed: int) -> Iterator[Place]:

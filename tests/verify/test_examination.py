@@ -141,7 +141,7 @@ def test_a_model_that_is_too_new_is_one_clear_line(mlp: Path, tmp_path: Path) ->
 
 
 def test_half_precision_on_the_cpu_says_nothing_of_a_gpu(tmp_path: Path) -> None:
-    """The same net in halves: the CPU provider computes it in float32, and large sums do not overflow there."""
+    """The CPU provider computes such a net in float32, where large numbers do not overflow."""
     nodes = [
         tiny.node("Cast", ["x"], ["half"], to=T.FLOAT16),
         tiny.node("Mul", ["half", "half"], ["square"]),

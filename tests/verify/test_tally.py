@@ -156,3 +156,53 @@ def test_differences_too_small_to_be_squared_count() -> None:
 def test_a_candidate_that_is_almost_zero_has_a_cosine() -> None:
     _, diff = compare([np.array([32768.0, *[1.0] * 14])], [np.full(15, 2.0**-23)])
     assert diff.cosine == pytest.approx((32768 + 14) / np.sqrt(32768.0**2 + 14) / np.sqrt(15))
+
+
+@given(
+    arrays.arrays(np.float32, (5, 3), elements=st.floats(-1e3, 1e3, width=32)),
+    arrays.arrays(np.float32, (5, 3), elements=st.floats(-1e3, 1e3, width=32)),
+)
+def test_means_and_relative_errors_are_those_of_plain_loops(a: np.ndarray, b: np.ndarray) -> None:
+    _, diff = compare(list(a), list(b))
+    pairs = [(float(x), float(y)) for x, y in zip(a.ravel(), b.ravel(), strict=True)]
+    absolute = [abs(x - y) for x, y in pairs]
+    assert diff.mean_abs == pytest.approx(sum(absolute) / 15, rel=1e-9, abs=1e-30)
+    assert diff.mean_rel == pytest.approx(diff.mean_abs / diff.range, rel=1e-9)
+    size = max(abs(x) for x, _ in pairs)
+    relative = [abs(x - y) / abs(x) for x, y in pairs if abs(x) > 1e-6 * size]
+    assert diff.max_relative == pytest.approx(max(relative, default=0.0), rel=1e-9)
+    assert diff.mean_relative == pytest.approx(sum(relative) / max(len(relative), 1), rel=1e-9)
+
+
+def test_nan_and_infinity_on_both_sides_are_counted() -> None:
+    odd = np.array([np.nan, np.inf, 1.0], np.float32)
+    tallies, diff = compare([np.zeros(3, np.float32), odd], [np.zeros(3, np.float32), odd])
+    assert (diff.not_finite, diff.broken, diff.within) == (2, 0, 1.0)
+    assert tallies.tallies["y"].alike_in == 1
+
+
+def test_boxes_are_compared_box_by_box() -> None:
+    boxes = np.array([[n, n, n + 10, n + 10] for n in range(8)], np.float32)
+    moved = boxes + np.array([0, 0, 0, -5], np.float32)
+    _, diff = compare([boxes, boxes[:0]], [moved, boxes[:0]])
+    assert (diff.boxes, diff.iou, diff.iou_least) == (8, 0.5, 0.5)
+    assert compare([boxes[:3]], [moved[:3]])[1].iou is None, "too few to be sure that they are boxes"
+
+
+def test_an_input_that_is_refused_counts_as_one() -> None:
+    tallies, _ = compare([np.zeros(2)], [np.zeros(2)])
+    tallies.refuse(4, "input 4 (x 2): no")
+    tallies.refuse(7, "input 7 (x 3): no")
+    assert (tallies.refused, tallies.first_odd, tallies.inputs) == ((2, "input 4 (x 2): no"), 4, 3)
+
+
+def test_maps_and_the_array_of_their_numbers_are_one() -> None:
+    rows = [{0: 0.25, 1: 0.75}, {0: 0.5, 1: 0.5}]
+    array = np.array([[0.25, 0.75], [0.5, 0.5]], np.float32)
+    for before, after in ((rows, array), (array, rows)):
+        tallies = Tallies(spans([{"y": before}], {}), QUIET)
+        tallies.add(0, {"y": before}, {"y": after})
+        assert not tallies.reshaped and tallies.diffs()[0].max_abs == 0
+    tallies = Tallies(spans([{"y": rows}], {}), QUIET)
+    tallies.add(0, {"y": rows}, {"y": array[:, :1]})
+    assert tallies.reshaped

@@ -174,8 +174,8 @@ def parts(name: str, value: Any) -> tuple[Any, list[tuple[str, Array]]]:
 
 
 def same_table(form: Any, other: Any) -> bool:
-    """Whether one form is a list of maps with the same keys, and the other the array that holds their numbers,
-    a row for each map: what a classifier gives with and without its ZipMap."""
+    """Whether one form is a list of maps with the same keys, and the other the array that holds their
+    numbers, a row for each map: what a classifier gives with and without its ZipMap."""
     table, array = (form, other) if form and form[0] == "table" else (other, form)
     return bool(
         table

@@ -99,9 +99,8 @@ def close_failures(tallies: Tallies) -> list[str]:
             rows = f"{tally.ranks.differ:,} of {tally.ranks.rows:,} rows"
             found.append(f'output "{tally.name}": another first place on {rows}')
         if tally.boxes and tally.boxes.named and tally.boxes.share < NEAR_SHARE:
-            found.append(
-                f'output "{tally.name}": {tally.boxes.share:.2%} of its boxes overlap by {BOX_IOU:.0%}'
-            )
+            share = f"{tally.boxes.share:.2%} of its boxes"
+            found.append(f'output "{tally.name}": {share} overlap by {BOX_IOU:.0%} or more')
     return found
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import msgspec
 
+from hotlap.errors import VerificationFailed
 from hotlap.verify.metric import Change
 
 __all__ = ["Noise", "OutputDiff", "Verdict"]
@@ -113,3 +116,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None = None
     reference_score: float | None = None
     change: Change | None = None
+
+    def check(self) -> Self:
+        """Itself, if it passed: for test suites.
+
+        Raises:
+            VerificationFailed: it did not; the message is the reason and the worst value.
+        """
+        if not self.passed:
+            raise VerificationFailed(f"{self.reason}; {self.worst}" if self.worst else self.reason)
+        return self

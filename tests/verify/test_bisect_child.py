@@ -30,7 +30,7 @@ def test_as_many_values_are_looked_at_together_as_fit() -> None:
     for chunk in chunks:
         sizes.append(len(chunk))
         chunks.took([{("", str(n)): np.zeros(1 << 20, np.uint8) for n in chunk}])
-    assert sizes[0] == FIRST and set(sizes[1:-1]) == {128} and sum(sizes) == 500 and max(sizes) <= MOST
+    assert sizes[0] == FIRST and set(sizes[1:-1]) == {MOST} and sum(sizes) == 500 and max(sizes) <= MOST
 
 
 def test_large_values_are_looked_at_two_at_a_time() -> None:

@@ -40,7 +40,7 @@ __all__ = ["BisectRequest"]
 
 FIRST, MOST = 16, 128
 """Values that are looked at together: at first, and at the most."""
-BYTES = 128 << 20
+BYTES = 512 << 20
 """About what they may take, for one model and all inputs; both models and a noise run are kept at a time."""
 DRAWS = 2
 """Of the noise: so often the inputs are nudged. The weights are nudged once: that takes longer."""
@@ -265,7 +265,8 @@ class _Two:
     ) -> dict[str, Any]:
         """The most that each value of the reference moves where its inputs' or its weights' last bits do."""
         file, names = taps
-        runs = [(file, [nudge(feed, seed, n) for n, feed in enumerate(self.feeds)]) for seed in range(DRAWS)]
+        seeds = range(DRAWS if has_floats(self.feeds) else 0)
+        runs = [(file, [nudge(feed, seed, n) for n, feed in enumerate(self.feeds)]) for seed in seeds]
         copy = nudged_copy(file, file.with_name("nudged.onnx"), 0)
         runs += [] if copy is None else [(copy, self.feeds)]
         found = []

@@ -134,7 +134,7 @@ def _write(feed: Mapping[str, Any], file: Any) -> None:
 
 def _walked(known: Reference, candidate: Target | None, verdict: Verdict) -> Walked | None:
     if not verdict.passed and candidate is not None:
-        numbers = list(dict.fromkeys([verdict.worst_input or 0, 0, known.inputs // 2]))
+        numbers = list(dict.fromkeys([verdict.worst_input or 0, 0]))  # the telling one, and a plain one
         found = bisect(known.target, candidate, [known.feed(n) for n in numbers])
     elif verdict.not_finite_input is not None:
         numbers = [verdict.not_finite_input]

@@ -19,6 +19,7 @@ def request(tmp_path: Path, before: Path, after: Path | None) -> BisectRequest:
         reference=Target.default(before),
         candidate=None if after is None else Target.default(after),
         feeds=str(save_feeds(tmp_path / "feeds", feeds)),
+        home=str(tmp_path / "home"),
         found="",
         outcome="",
     )
@@ -64,7 +65,9 @@ def test_a_value_that_cannot_be_led_out_is_skipped_and_the_others_are_not(tmp_pa
     path = tiny.save(graph, tmp_path / "m.onnx")
     feeds = save_feeds(tmp_path / "feeds", [{"x": np.ones(2, np.float32)}])
     target = Target.default(path)
-    asked = BisectRequest(reference=target, candidate=target, feeds=str(feeds), found="", outcome="")
+    asked = BisectRequest(
+        reference=target, candidate=target, feeds=str(feeds), home=str(tmp_path), found="", outcome=""
+    )
     walked = bisect(asked)
     assert walked.found is None
     assert walked.skipped == ("then_branch_text",), "the other branch was not taken"

@@ -5,7 +5,7 @@ import pytest
 
 from hotlap.verify import judging
 from hotlap.verify.span import spans
-from hotlap.verify.tally import Tallies
+from hotlap.verify.tallies import Tallies
 from hotlap.verify.verdict import Noise
 
 

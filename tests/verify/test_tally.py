@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from hotlap.verify.span import spans
-from hotlap.verify.tally import Tallies
+from hotlap.verify.tallies import Tallies
 from hotlap.verify.verdict import Noise, OutputDiff
 
 QUIET = {"y": Noise()}
@@ -187,22 +187,3 @@ def test_boxes_are_compared_box_by_box() -> None:
     _, diff = compare([boxes, boxes[:0]], [moved, boxes[:0]])
     assert (diff.boxes, diff.iou, diff.iou_least) == (8, 0.5, 0.5)
     assert compare([boxes[:3]], [moved[:3]])[1].iou is None, "too few to be sure that they are boxes"
-
-
-def test_an_input_that_is_refused_counts_as_one() -> None:
-    tallies, _ = compare([np.zeros(2)], [np.zeros(2)])
-    tallies.refuse(4, "input 4 (x 2): no")
-    tallies.refuse(7, "input 7 (x 3): no")
-    assert (tallies.refused, tallies.first_odd, tallies.inputs) == ((2, "input 4 (x 2): no"), 4, 3)
-
-
-def test_maps_and_the_array_of_their_numbers_are_one() -> None:
-    rows = [{0: 0.25, 1: 0.75}, {0: 0.5, 1: 0.5}]
-    array = np.array([[0.25, 0.75], [0.5, 0.5]], np.float32)
-    for before, after in ((rows, array), (array, rows)):
-        tallies = Tallies(spans([{"y": before}], {}), QUIET)
-        tallies.add(0, {"y": before}, {"y": after})
-        assert not tallies.reshaped and tallies.diffs()[0].max_abs == 0
-    tallies = Tallies(spans([{"y": rows}], {}), QUIET)
-    tallies.add(0, {"y": rows}, {"y": array[:, :1]})
-    assert tallies.reshaped

@@ -65,6 +65,7 @@ def _asked(
             reference=reference,
             candidate=candidate,
             feeds=str(save_feeds(folder / "feeds", given)),
+            home=str(folder),
             found=str(folder / "found"),
             outcome=str(folder / "outcome"),
         )

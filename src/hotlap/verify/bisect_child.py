@@ -7,7 +7,6 @@ runs them, and stops at the first value that differs by more than the noise.
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,7 +32,8 @@ from hotlap.verify.divergence import Divergence, Seen, Walked
 from hotlap.verify.matching import Pair, in_order, paired
 from hotlap.verify.noise import has_floats, moved, nudge, unoptimised
 from hotlap.verify.span import Span, spans
-from hotlap.verify.tally import Tallies, Tally
+from hotlap.verify.tallies import Tallies
+from hotlap.verify.tally import Tally
 from hotlap.verify.weights import difference
 
 __all__ = ["BisectRequest"]
@@ -56,6 +56,7 @@ class BisectRequest(msgspec.Struct, kw_only=True):
         reference: a model or a plan.
         candidate: the other; None: look for the first value of the reference that is no number.
         feeds: a folder of inputs.
+        home: an empty folder for copies of the models.
         found: the file to write the `Walked` to.
         outcome: the file to write the `Outcome` to.
     """
@@ -63,6 +64,7 @@ class BisectRequest(msgspec.Struct, kw_only=True):
     reference: Target
     candidate: Target | None
     feeds: str
+    home: str
     found: str
     outcome: str
 
@@ -112,14 +114,10 @@ def bisect(request: BisectRequest) -> Walked:
         HotlapError: a model cannot be read, or does not run.
     """
     feeds = load_feeds(request.feeds)
-    with tempfile.TemporaryDirectory(prefix="hotlap-bisect-") as folder:
-        homes = [Path(folder) / name for name in ("reference", "candidate")]
-        for home in homes:
-            home.mkdir()
-        before = _Side(request.reference, homes[0])
-        if request.candidate is None:
-            return _Finite(before, feeds).walked()
-        return _Two(before, _Side(request.candidate, homes[1]), feeds).walked()
+    before = _Side(request.reference, Path(request.home) / "reference")
+    if request.candidate is None:
+        return _Finite(before, feeds).walked()
+    return _Two(before, _Side(request.candidate, Path(request.home) / "candidate"), feeds).walked()
 
 
 class _Chunks:

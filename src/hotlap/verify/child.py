@@ -26,7 +26,7 @@ from hotlap.verify.noise import nudge
 from hotlap.verify.shapes import varied_feeds
 from hotlap.verify.source import FeedSource
 from hotlap.verify.span import unpacked_spans
-from hotlap.verify.tally import Tallies
+from hotlap.verify.tallies import Tallies
 
 __all__ = ["FAILED", "NOISE", "SECONDS", "Pass", "Request", "spread"]
 

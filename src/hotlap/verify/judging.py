@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from hotlap.verify.levels import BOX_IOU, COSINE, NEAR, NEAR_SHARE, NOISE_FACTOR
-from hotlap.verify.tally import Tallies, Tally, Worst
+from hotlap.verify.tallies import Tallies
+from hotlap.verify.tally import Tally, Worst
 from hotlap.verify.verdict import Noise, OutputDiff
 
 __all__ = [

@@ -21,7 +21,7 @@ from hotlap.verify.metric import Metric, measured_change, split_labels
 from hotlap.verify.sides import Sides, spread
 from hotlap.verify.source import FeedSource
 from hotlap.verify.span import spans
-from hotlap.verify.tally import Tallies
+from hotlap.verify.tallies import Tallies
 from hotlap.verify.task import decided
 from hotlap.verify.verdict import Noise, Verdict
 

@@ -114,3 +114,12 @@ def test_the_version_of_onnx_reads_what_onnxruntime_reads(tmp_path: Path) -> Non
     assert (
         onnxruntime.InferenceSession(str(path)).get_inputs()[0].name == signature(load_graph(path))[0][0].name
     )
+
+
+def test_half_precision_is_seen_in_weights_and_casts() -> None:
+    cast = tiny.node("Cast", ["x"], ["y"], to=TensorProto.FLOAT16)
+    ends = [[tiny.info(n, t, ["N"])] for n, t in (("x", TensorProto.FLOAT), ("y", TensorProto.FLOAT16))]
+    assert graph.holds_half(tiny.model([cast], *ends))
+    weighted = tiny.add()
+    weighted.graph.initializer.append(numpy_helper.from_array(np.ones(2, np.float16), "w"))
+    assert graph.holds_half(weighted) and not graph.holds_half(tiny.mlp())

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import onnx
 import onnxruntime
 import pytest
 
@@ -86,6 +87,18 @@ def test_a_file_that_ort_writes_lands_beside_the_plan(model: Path, tmp_path: Pat
     plan = Plan(session={"optimized_model_filepath": "optimised.onnx"})
     build(model, plan, tmp_path)
     assert (tmp_path / "optimised.onnx").is_file()
+
+
+def test_optimisers_that_are_named_are_left_out(model: Path, tmp_path: Path) -> None:
+    def written(**session: str) -> list[str]:
+        build(model, Plan(session={"optimized_model_filepath": "optimised.onnx", **session}), tmp_path)
+        return [n.op_type for n in onnx.load(tmp_path / "optimised.onnx").graph.node]
+
+    assert written() == ["FusedGemm", "Gemm"]
+    without = {"optimization.disable_specified_optimizers": "ConvActivationFusion;GemmActivationFusion"}
+    assert written(**without) == ["Gemm", "Relu", "Gemm"]
+    with pytest.raises(PlanError, match="ConvActivationFusion;GeluFusionL2"):
+        written(**{"optimization.disable_specified_optimizers": "ConvActivationFusion,GemmActivationFusion"})
 
 
 def test_an_attribute_that_this_ort_lacks_is_a_plan_error() -> None:

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from hotlap.errors import StorageError
-from hotlap.verify.answers import answer_file, load_answer, normal, parts, save_answer
+from hotlap.verify.answers import (
+    Refused,
+    answer_file,
+    load_answer,
+    named,
+    normal,
+    parts,
+    save_answer,
+    save_refusal,
+)
 
 numbers = arrays.arrays(
     st.sampled_from([np.float32, np.float64, np.float16, np.int64, np.uint8, np.bool_]),
@@ -106,3 +115,31 @@ def test_complex_numbers_are_pairs() -> None:
 
 def test_nothing_has_no_part() -> None:
     assert parts("n", None) == ("nothing", [])
+
+
+def test_a_refusal_comes_back_as_one(tmp_path: Path) -> None:
+    save_refusal(tmp_path / "r.npz", "input x:\nno")
+    back = load_answer(tmp_path / "r.npz")
+    assert isinstance(back, Refused) and back == {} and back.why == "input x: no"
+
+
+class Tensor:
+    """What torch's tensors look like from outside."""
+
+    def detach(self) -> Tensor:
+        return self
+
+    def cpu(self) -> Tensor:
+        return self
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.ones(2, np.float32)
+
+
+def test_what_a_callable_gives_gets_names() -> None:
+    assert list(named({"a": 1, 2: [3]}, ())) == ["a", "2"]
+    array = np.zeros(2)
+    assert named(array, ("y",))["y"] is array
+    assert list(named((array, array), ("y",))) == ["y", "output_1"]
+    tensor = named([Tensor(), np.float32(2)], ("t", "s"))
+    assert tensor["t"].tolist() == [1, 1] and tensor["s"].shape == ()

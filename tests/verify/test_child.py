@@ -8,7 +8,7 @@ import pytest
 
 from hotlap.bench import Target, load_feeds, save_feeds
 from hotlap.errors import InputError, ModelError
-from hotlap.verify.answers import answer_file, load_answer
+from hotlap.verify.answers import Refused, answer_file, load_answer
 from hotlap.verify.child import FAILED, NOISE, SECONDS, Pass, Request, answer
 from hotlap.verify.span import packed_spans, spans
 from hotlap.verify.verdict import Noise
@@ -27,7 +27,7 @@ def feeds(tmp_path: Path) -> Path:
     return save_feeds(tmp_path / "feeds", made)
 
 
-def request(feeds: Path, *passes: Pass, make: int = 0) -> Request:
+def request(feeds: Path, *passes: Pass, make: Target | None = None) -> Request:
     return Request(feeds=str(feeds), passes=list(passes), make=make, outcome="")
 
 
@@ -67,10 +67,25 @@ def test_against_answers_only_the_difference_is_kept(tmp_path: Path, mlp: Target
 
 
 def test_inputs_are_made_where_none_are_given(tmp_path: Path, mlp: Target) -> None:
-    answer(request(tmp_path / "made", Pass(target=mlp, folder=str(tmp_path / "all")), make=3))
+    answer(request(tmp_path / "made", Pass(target=mlp, folder=str(tmp_path / "all")), make=mlp))
     made = load_feeds(tmp_path / "made")
-    assert len(made) == 3 and not np.array_equal(made[0]["x"], made[1]["x"])
-    assert len(list((tmp_path / "all").glob("*.npz"))) == 3
+    assert {feed["x"].shape[0] for feed in made} == {1, 2, 3, 7, 17}
+    assert len(list((tmp_path / "all").glob("*.npz"))) == len(made) == 8
+
+
+def test_inputs_that_are_not_taken_are_noted_where_some_are(tmp_path: Path, mlp: Target) -> None:
+    given = [{"x": np.zeros((n, 16), np.float32)} for n in (1, 2)]
+    fixed = tiny.mlp()
+    fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    target = Target.default(tiny.save(fixed, tmp_path / "fixed.onnx"))
+    folder = save_feeds(tmp_path / "two", given)
+    answer(request(folder, Pass(target=target, folder=str(tmp_path / "fixed"), refusals=True)))
+    kept, refused = (load_answer(answer_file(tmp_path / "fixed", n)) for n in range(2))
+    assert kept["y"].shape == (1, 4)
+    assert isinstance(refused, Refused) and "Got: 2 Expected: 1" in refused.why
+    only = save_feeds(tmp_path / "only", given[1:])
+    with pytest.raises(InputError, match="Got: 2 Expected: 1"):
+        answer(request(only, Pass(target=target, folder=str(tmp_path / "none"), refusals=True)))
 
 
 def test_a_pass_that_may_fail_says_why_and_the_next_goes_on(tmp_path: Path, mlp: Target, feeds: Path) -> None:

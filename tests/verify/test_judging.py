@@ -5,7 +5,7 @@ import pytest
 
 from hotlap.verify import judging
 from hotlap.verify.span import spans
-from hotlap.verify.tally import Tallies
+from hotlap.verify.tallies import Tallies
 from hotlap.verify.verdict import Noise
 
 
@@ -115,3 +115,41 @@ def test_a_forgiven_tie_is_said() -> None:
     before, after = np.array([[0.5001, 0.4999]]), np.array([[0.4999, 0.5001]])
     said = judging.said_close(compare(before, after, Noise(max_rel=1)).diffs())
     assert said.endswith("the same first place on 0 of 1 rows (1 ties within the noise)")
+
+
+def test_the_excess_is_how_many_times_what_is_allowed() -> None:
+    tally = compare(LINE, LINE + 1e-3, Noise(max_rel=1e-4, rms=1.0)).tallies["y"]
+    assert judging.excess(tally) == pytest.approx(2, rel=1e-3)
+    equal, other = (compare(np.arange(4), np.arange(4) + n).tallies["y"] for n in (0, 1))
+    assert judging.excess(equal) == 0 and judging.excess(other) == np.inf
+
+
+def test_boxes_decide_only_where_they_are_named() -> None:
+    boxes = np.array([[n, n, n + 10, n + 10] for n in range(100)], np.float32)
+    moved = boxes + np.array([0, 0, 0, -1.5], np.float32)  # within 2 % of the range, IoU 0.85
+    for named, failures in (({}, 0), ({"y": "xyxy"}, 1)):
+        tallies = Tallies(spans([{"y": boxes}], {}, named), {"y": Noise()})
+        tallies.add(0, {"y": boxes}, {"y": moved})
+        found = judging.close_failures(tallies)
+        assert len(found) == failures
+    assert found == ['output "y": 0.00% of its boxes overlap by 90% or more']
+
+
+def test_the_input_to_look_at_is_the_refused_one_else_the_worst() -> None:
+    tallies = compare(LINE, LINE + 1)
+    assert judging.worst_input(tallies) == 0
+    assert judging.worst_input(compare(LINE, LINE)) is None
+    tallies.refuse(3, "input 3 (x 2): no")
+    assert judging.worst_input(tallies) == 3
+    assert judging.breakage(tallies) == "input 3 (x 2): no (1 of 2 inputs are refused)"
+
+
+def test_what_is_no_number_on_both_sides_is_said() -> None:
+    odd = np.array([np.nan, 1.0])
+    tallies = compare(odd, odd)
+    assert judging.not_finite_input(tallies) == 0
+    assert judging.not_finite(tallies) == [
+        'output "y": 1 of 2 values are the same NaN or infinity on both sides'
+    ]
+    assert judging.not_finite_input(compare(LINE, LINE)) is None
+    assert judging.worst_input(compare(np.ones(2), odd)) == 0

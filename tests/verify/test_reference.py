@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from benchmarks.planted import (
 from hotlap.bench import Target
 from hotlap.errors import TargetFailed, UsageError
 from hotlap.verify import Reference, verify
+from hotlap.verify.source import FeedSource
 from tests import tiny
 from tests.real import real
 
@@ -35,7 +37,7 @@ def inputs(count: int = 64) -> list[dict[str, Any]]:
 def test_the_same_model_is_exact_on_generated_inputs(mlp: Path) -> None:
     verdict = verify(Target.default(mlp), planned(mlp, threads=1))
     assert verdict.passed and verdict.generated and verdict.unlock is None
-    assert verdict.reason == "exact: every value is the same; only 8 rows judged"
+    assert verdict.reason == "exact: every value is the same; only 33 rows judged"
     assert [d.name for d in verdict.outputs] == ["y"]
 
 
@@ -62,18 +64,85 @@ def test_with_data_reduced_precision_is_refused_exactly_and_accepted_closely(
 
 def test_a_task_is_judged_by_its_metric_alone(mlp: Path, tmp_path: Path) -> None:
     rounded = planned(planted(mlp, tmp_path / "bf16.onnx", rounded_to_bfloat16))
-    asked: list[int] = []
 
     def mean(feeds: Any, outputs: Any) -> float:
-        asked.append(len(feeds))
+        assert len(feeds) == len(outputs) == 64
         return float(np.mean([o["y"].mean() for o in outputs]))
 
-    arguments = {"data": inputs(), "level": "task", "metric": mean}
+    arguments: dict[str, Any] = {"data": inputs(), "level": "task", "metric": mean}
     assert verify(Target.default(mlp), rounded, max_drop=1.0, **arguments).passed
     verdict = verify(Target.default(mlp), rounded, max_drop=-1.0, **arguments)
-    assert not verdict.passed and "the metric went from" in verdict.reason
+    assert not verdict.passed and not verdict.undecided and "the metric went from" in verdict.reason
     assert verdict.score is not None and verdict.score == pytest.approx(verdict.reference_score, abs=0.05)
-    assert asked == [64] * 4
+    assert verdict.change is not None and verdict.change.per == "input" and verdict.change.count == 64
+    tight = verify(Target.default(mlp), rounded, max_drop=1e-9, **arguments)
+    assert tight.undecided and not tight.passed and "it cannot tell" in tight.reason
+    assert tight.unlock is not None and tight.unlock.startswith("give more data: about ")
+
+
+def test_labels_reach_the_metric_and_rows_have_scores_of_their_own(mlp: Path) -> None:
+    feeds = [{"x": np.random.default_rng(n).standard_normal((4, 16), np.float32)} for n in range(30)]
+    labels = np.random.default_rng(1).integers(0, 4, 120)
+
+    def right(given: Any, outputs: Any, known: Any) -> Any:
+        return np.concatenate([o["y"].argmax(-1) == k for o, k in zip(outputs, known, strict=True)])
+
+    other = tiny.save(tiny.mlp(seed=1), mlp.with_name("other.onnx"))
+    with Reference(Target.default(mlp), feeds, metric=right, max_drop=0.001, labels=labels) as reference:
+        same = reference.judge(planned(mlp, threads=1), "task")
+        apart = reference.judge(planned(other), "task")
+    assert same.passed and "the answers agree within the model's own noise" in same.reason
+    assert same.change is not None and (same.change.count, same.change.per) == (120, "row")
+    assert apart.change is not None and apart.change.changed
+    assert not apart.passed
+
+
+def test_a_shape_that_the_candidate_does_not_take_is_a_no_with_the_shape(mlp: Path, tmp_path: Path) -> None:
+    fixed = tiny.mlp()
+    fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    other = tiny.save(fixed, tmp_path / "fixed.onnx")
+    verdict = verify(Target.default(mlp), Target.default(other))
+    assert not verdict.passed and verdict.worst_input == 1
+    assert verdict.reason.startswith("exact: input 1 (x 2x16): the model does not take this feed")
+    assert "(4 of 8 inputs are refused)" in verdict.reason
+
+
+def test_a_fault_that_shows_at_one_batch_size_alone_is_found(tmp_path: Path) -> None:
+    nodes = [
+        tiny.node("Shape", ["x"], ["s"], start=0, end=1),
+        tiny.node("Cast", ["s"], ["n"], to=T.FLOAT),
+        tiny.node("Equal", ["n", "three"], ["at"]),
+        tiny.node("Cast", ["at"], ["off"], to=T.FLOAT),
+        tiny.node("Add", ["x", "off"], ["y"]),
+    ]
+    values = [tiny.info(name, T.FLOAT, ["N", 4]) for name in ("x", "y")]
+    weights = {"three": np.array([3], np.float32)}
+    odd = tiny.save(tiny.model(nodes, values[:1], values[1:], weights), tmp_path / "odd.onnx")
+    plain = tiny.save(tiny.identity(T.FLOAT, ("N", 4)), tmp_path / "plain.onnx")
+    verdict = verify(Target.default(plain), Target.default(odd))
+    assert not verdict.passed and verdict.worst_input == 2 and "of input 2:" in verdict.worst
+    with Reference(Target.default(plain)) as reference:
+        assert reference.feed(2)["x"].shape == (3, 4)
+
+
+def test_a_callable_is_judged_like_a_model(mlp: Path, tmp_path: Path) -> None:
+    (tmp_path / "my_net.py").write_text(
+        "import onnxruntime\n"
+        f"session = onnxruntime.InferenceSession({str(mlp)!r})\n"
+        "def predict(feed):\n    return session.run(None, feed)[0]\n"
+        "def wrong(feed):\n    return {'y': predict(feed) * 1.01}\n"
+        "def feeds():\n    import numpy as np\n"
+        "    while True:\n        yield {'x': np.random.default_rng(0).random((2, 16), 'float32')}\n"
+    )
+    mine = Target.calling("my_net:predict", folder=tmp_path)
+    model = Target.default(mlp)
+    assert verify(model, mine).passed
+    assert verify(mine, model).passed  # the inputs fit the model: a callable has no signature
+    source = FeedSource(function="my_net:feeds", folder=str(tmp_path), most=3)
+    verdict = verify(model, Target.calling("my_net:wrong", folder=tmp_path), source)
+    assert not verdict.passed and (verdict.inputs, verdict.rows) == (3, 6)
+    with pytest.raises(TargetFailed, match="no signature to make inputs from"):
+        verify(mine, mine)
 
 
 def test_what_cannot_be_asked_is_refused(mlp: Path) -> None:
@@ -156,7 +225,7 @@ def test_a_candidate_that_crashes_says_how_and_the_next_is_judged(
     mlp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "crashing.py").write_text("import os\nos.abort()\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     with Reference(Target.default(mlp), inputs(2)) as reference:
         with monkeypatch.context() as patch:
             patch.setattr("hotlap.verify.sides.CHILD", "crashing")

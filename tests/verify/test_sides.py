@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hotlap.bench import Target
 from hotlap.errors import ModelError, TargetFailed, UsageError
-from hotlap.verify.sides import GENERATED, Sides, spread
+from hotlap.verify.sides import Sides, spread
 from tests import tiny
 
 
@@ -47,12 +47,13 @@ def test_answers_are_found_again_by_name_until_they_are_forgotten(tmp_path: Path
 
 def test_inputs_are_made_once_where_none_are_given(tmp_path: Path) -> None:
     target = Target.default(tiny.save(tiny.add(), tmp_path / "add.onnx"))
-    sides = Sides(None)
+    sides = Sides(None, target)
     try:
         sides.ask([sides.one(target, "first")], "add", 60)
         before = sides.feed(0)["x"]
         sides.ask([sides.one(target, "second")], "add", 60)
-        assert sides.inputs == GENERATED == len(list(sides.answers("second")))
+        assert sides.inputs == 8 == len(list(sides.answers("second")))
+        assert {sides.feed(n)["x"].shape[0] for n in range(8)} == {1, 2, 3, 7, 17}
         assert np.array_equal(before, sides.feed(0)["x"])
     finally:
         sides.close()

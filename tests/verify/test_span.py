@@ -64,3 +64,22 @@ def test_scores_that_cannot_be_are_refused(value: np.ndarray, scores: dict[str, 
 def test_spans_survive_the_way_to_another_process() -> None:
     known = spans([{"y": np.array([[0.25, 0.75]]), "n": np.array([1]), "x": np.full(2, np.nan)}], {})
     assert unpacked_spans(packed_spans(known)) == known
+
+
+def test_many_rows_in_order_are_boxes_and_named_ones_always() -> None:
+    boxes = np.array([[n, n, n + 10, n + 10] for n in range(8)], np.float32)
+    assert of(boxes).boxes == "xyxy" and not of(boxes).boxes_named
+    assert of(boxes[:4], boxes[4:]).boxes == "xyxy"
+    assert of(boxes[:7]).boxes is None and of(boxes, boxes[:, ::-1]).boxes is None
+    named = spans([{"y": boxes[:1]}], {}, {"y": "cxcywh"})["y"]
+    assert (named.boxes, named.boxes_named) == ("cxcywh", True)
+    assert unpacked_spans(packed_spans({"y": named}))["y"] == named
+    for form, array, said in (
+        ("xyz", boxes, 'no form "xyz"'),
+        ("xyxy", boxes[:, :3], r"float32\[8, 3\]; boxes are floats"),
+        ("xyxy", boxes.astype(np.int64), "int64"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            spans([{"y": array}], {}, {"y": form})
+    with pytest.raises(UsageError, match='boxes: no output "z"'):
+        spans([{"y": boxes}], {}, {"z": "xyxy"})

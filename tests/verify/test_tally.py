@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from hotlap.verify.span import spans
-from hotlap.verify.tally import Tallies
+from hotlap.verify.tallies import Tallies
 from hotlap.verify.verdict import Noise, OutputDiff
 
 QUIET = {"y": Noise()}
@@ -51,7 +51,7 @@ def test_what_is_no_number_must_be_so_on_both_sides(odd: float) -> None:
     assert (same.broken, same.within, same.max_abs) == (0, 1.0, 0.0)
     tallies, broken = compare([np.array([odd, 1.0])], [np.array([3.0, 1.0])])
     assert broken.broken == 1
-    assert tallies.tallies["y"].broken_at == f'output "y"[0] of input 0: {odd} became 3.0'
+    assert tallies.tallies["y"].odd.told == f'output "y"[0] of input 0: {odd} became 3.0'
     assert compare([np.array([3.0, 1.0])], [np.array([odd, 1.0])])[1].broken == 1
 
 
@@ -156,3 +156,34 @@ def test_differences_too_small_to_be_squared_count() -> None:
 def test_a_candidate_that_is_almost_zero_has_a_cosine() -> None:
     _, diff = compare([np.array([32768.0, *[1.0] * 14])], [np.full(15, 2.0**-23)])
     assert diff.cosine == pytest.approx((32768 + 14) / np.sqrt(32768.0**2 + 14) / np.sqrt(15))
+
+
+@given(
+    arrays.arrays(np.float32, (5, 3), elements=st.floats(-1e3, 1e3, width=32)),
+    arrays.arrays(np.float32, (5, 3), elements=st.floats(-1e3, 1e3, width=32)),
+)
+def test_means_and_relative_errors_are_those_of_plain_loops(a: np.ndarray, b: np.ndarray) -> None:
+    _, diff = compare(list(a), list(b))
+    pairs = [(float(x), float(y)) for x, y in zip(a.ravel(), b.ravel(), strict=True)]
+    absolute = [abs(x - y) for x, y in pairs]
+    assert diff.mean_abs == pytest.approx(sum(absolute) / 15, rel=1e-9, abs=1e-30)
+    assert diff.mean_rel == pytest.approx(diff.mean_abs / diff.range, rel=1e-9)
+    size = max(abs(x) for x, _ in pairs)
+    relative = [abs(x - y) / abs(x) for x, y in pairs if abs(x) > 1e-6 * size]
+    assert diff.max_relative == pytest.approx(max(relative, default=0.0), rel=1e-9)
+    assert diff.mean_relative == pytest.approx(sum(relative) / max(len(relative), 1), rel=1e-9)
+
+
+def test_nan_and_infinity_on_both_sides_are_counted() -> None:
+    odd = np.array([np.nan, np.inf, 1.0], np.float32)
+    tallies, diff = compare([np.zeros(3, np.float32), odd], [np.zeros(3, np.float32), odd])
+    assert (diff.not_finite, diff.broken, diff.within) == (2, 0, 1.0)
+    assert tallies.tallies["y"].alike_in == 1
+
+
+def test_boxes_are_compared_box_by_box() -> None:
+    boxes = np.array([[n, n, n + 10, n + 10] for n in range(8)], np.float32)
+    moved = boxes + np.array([0, 0, 0, -5], np.float32)
+    _, diff = compare([boxes, boxes[:0]], [moved, boxes[:0]])
+    assert (diff.boxes, diff.iou, diff.iou_least) == (8, 0.5, 0.5)
+    assert compare([boxes[:3]], [moved[:3]])[1].iou is None, "too few to be sure that they are boxes"

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
+from hotlap.errors import VerificationFailed
 from hotlap.verify import OutputDiff, Verdict
 from hotlap.verify.verdict import Noise
 
@@ -13,3 +15,11 @@ def test_a_verdict_survives_json() -> None:
     )  # fmt: skip
     verdict = Verdict(level="close", passed=False, reason="why", outputs=(diff,), rows=2, unlock="how")
     assert msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict) == verdict
+
+
+def test_check_is_for_test_suites() -> None:
+    good = Verdict(level="exact", passed=True, reason="exact: the same")
+    assert good.check() is good
+    bad = Verdict(level="exact", passed=False, reason="exact: no", worst="output y: 1 became 2")
+    with pytest.raises(VerificationFailed, match="exact: no; output y: 1 became 2"):
+        bad.check()

@@ -20,7 +20,7 @@ from typing import Any
 
 from hotlap.errors import UsageError
 
-__all__ = ["Called", "open_callable"]
+__all__ = ["Called", "imported", "open_callable"]
 
 
 class Called:
@@ -42,6 +42,15 @@ def open_callable(function: str, folder: str) -> Called:
     Raises:
         UsageError: no such module or name, or it is no callable.
     """
+    return _ready(imported(function, folder), function)
+
+
+def imported(function: str, folder: str) -> Any:
+    """What ``module:name`` names; `folder` is where the module is looked for first.
+
+    Raises:
+        UsageError: no such module or name.
+    """
     if folder not in sys.path:
         sys.path.insert(0, folder)
     module_name, _, name = function.partition(":")
@@ -58,7 +67,7 @@ def open_callable(function: str, folder: str) -> Called:
             found = getattr(found, part)
         except AttributeError as error:
             raise UsageError(f"{function}: {module_name} has no {name}") from error
-    return _ready(found, function)
+    return found
 
 
 def _ready(found: Any, function: str, made: bool = False) -> Called:

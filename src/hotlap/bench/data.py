@@ -1,4 +1,4 @@
-"""The user's inputs on disk: one .npz is one feed, a folder of them is many."""
+"""The user's inputs on disk: one .npz is one feed, a folder of them is many; so is a .parquet file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from hotlap.bench.npz import read_npz
+from hotlap.bench.parquet import read_parquet
 from hotlap.errors import InputError, UsageError
 from hotlap.plan.files import storage_error
 from hotlap.runtime.npz import write_npz
@@ -21,7 +22,8 @@ def load_feeds(path: str | Path, rows: bool = False) -> list[Feed]:
     """Feeds, by the name of each input.
 
     Args:
-        path: a ``.npz`` file (one feed as given) or a folder of them (many, in the order of their names).
+        path: a ``.npz`` file (one feed as given), a folder of them (many, in the order of their names), or a
+            ``.parquet`` file (a feed for each row, see `hotlap.bench.parquet`).
         rows: split axis 0 of every array, so that a file of n rows is n feeds of one row (the axis stays).
 
     Returns:
@@ -30,7 +32,10 @@ def load_feeds(path: str | Path, rows: bool = False) -> list[Feed]:
     Raises:
         UsageError: nothing there, or no .npz in the folder.
         InputError: a file is broken, empty, holds pickled objects, or its arrays differ on axis 0 (``rows``).
+        MissingExtra: pyarrow is not installed, and the file is Parquet.
     """
+    if Path(path).suffix == ".parquet":
+        return read_parquet(Path(path))
     feeds = [_load(file) for file in _files(Path(path))]
     return [row for feed in feeds for row in _split(feed, path)] if rows else feeds
 
@@ -61,7 +66,9 @@ def _files(path: Path) -> list[Path]:
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
     if path.suffix != ".npz":
-        raise UsageError(f"{path}: not a .npz file; numpy.savez writes one, with an array for each input")
+        raise UsageError(
+            f"{path}: not a .npz file (or .parquet); numpy.savez writes one, with an array for each input"
+        )
     return [path]
 
 

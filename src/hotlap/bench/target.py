@@ -11,7 +11,7 @@ import msgspec
 from hotlap.errors import UsageError
 from hotlap.plan import Plan
 
-__all__ = ["Target", "target_of"]
+__all__ = ["Target", "names_callable", "target_of"]
 
 _CALLABLE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -99,13 +99,18 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def names_callable(text: str | Path) -> bool:
+    """Whether it is ``module:name``, and no file of that name is there."""
+    return _CALLABLE.fullmatch(str(text)) is not None and not Path(text).exists()
+
+
 def target_of(path: str | Path, *, label: str | None = None) -> Target:
     """What a path means: a ``.lap`` folder or a ``.toml`` file is a plan, anything else a bare model.
 
     ``module:name`` is a Python callable, unless a file of that name is there.
     """
     file = Path(path)
-    if _CALLABLE.fullmatch(str(path)) and not file.exists():
+    if names_callable(path):
         return Target.calling(str(path), label=label)
     if file.suffix == ".toml" or (file / "plan.toml").is_file() or file.suffix == ".lap":
         return Target.planned(file, label=label or file.name)

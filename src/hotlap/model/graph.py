@@ -12,7 +12,7 @@ from hotlap.errors import MissingExtra, ModelError
 from hotlap.runtime.modelfile import check_model_file
 from hotlap.tensors import DTYPES, TensorSpec
 
-__all__ = ["load_graph", "nodes", "onnx", "signature", "tensors"]
+__all__ = ["holds_half", "load_graph", "nodes", "onnx", "signature", "tensors"]
 
 _ORT_NAMES = {d.onnx: d.ort.removeprefix("tensor(").removesuffix(")") for d in DTYPES}
 
@@ -84,6 +84,17 @@ def tensors(model: Any) -> Iterator[Any]:
                 yield from (sparse.values, sparse.indices)
             for graph in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
                 yield from _weights(graph)
+
+
+def holds_half(model: Any) -> bool:
+    """Whether any of its weights or constants is in half precision, or any node casts to it."""
+    if any(tensor.data_type in _HALF for tensor in tensors(model)):
+        return True
+    casts = (n for n in nodes(model) if n.op_type == "Cast")
+    return any(a.name == "to" and a.i in _HALF for n in casts for a in n.attribute)
+
+
+_HALF = frozenset({10, 16})  # FLOAT16 and BFLOAT16 in onnx.TensorProto.DataType
 
 
 def _weights(graph: Any) -> Iterator[Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,61 @@ import numpy.typing as npt
 from hotlap.errors import StorageError
 from hotlap.runtime.npz import write_npz
 
-__all__ = ["answer_file", "load_answer", "normal", "parts", "save_answer"]
+__all__ = [
+    "Refused",
+    "answer_file",
+    "load_answer",
+    "named",
+    "normal",
+    "parts",
+    "same_table",
+    "save_answer",
+    "save_refusal",
+]
 
 Array = npt.NDArray[Any]
 _TREE = "tree"
+_REFUSED = "refused"
+
+
+class Refused(dict[str, Any]):
+    """What stands in place of an answer where the target did not take the input; `why` is one line."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self.why = why
+
+
+def named(outputs: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    """What a target gave, as name to array: a callable may give a tensor, or several without names.
+
+    Args:
+        outputs: a mapping; or one array (or tensor of another library), or a list or tuple of them.
+        names: of the outputs, in their order, where they have none; too few are filled up with "output_2" ….
+    """
+    if isinstance(outputs, Mapping):
+        return {str(name): _plain(value) for name, value in outputs.items()}
+    several = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    known = [*names, *(f"output_{n}" for n in range(len(names), len(several)))]
+    return {name: _plain(value) for name, value in zip(known, several, strict=False)}
+
+
+def _plain(value: Any) -> Any:
+    """Tensors of torch and others as arrays; everything else as it is."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+    if isinstance(value, np.ndarray | np.generic | list | tuple | Mapping | str | bytes | int | float | None):
+        return np.asarray(value) if isinstance(value, np.generic) else value
+    return np.asarray(value)
+
+
+def save_refusal(file: Path, why: str) -> None:
+    """Notes that the target did not take the input.
+
+    Raises:
+        StorageError: no room.
+    """
+    _save(file, {_REFUSED: np.array(" ".join(why.split()))})
 
 
 def answer_file(folder: Path, number: int) -> Path:
@@ -41,9 +92,12 @@ def save_answer(file: Path, outputs: Mapping[str, Any]) -> None:
     """
     tensors: list[Array] = []
     tree = json.dumps({name: _plant(value, tensors) for name, value in normal(outputs).items()})
-    arrays = {f"t{n}": tensor for n, tensor in enumerate(tensors)}
+    _save(file, {_TREE: np.array(tree), **{f"t{n}": tensor for n, tensor in enumerate(tensors)}})
+
+
+def _save(file: Path, arrays: Mapping[str, Array]) -> None:
     try:
-        write_npz(file, {_TREE: np.array(tree), **arrays})
+        write_npz(file, arrays)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES):
             raise
@@ -51,8 +105,11 @@ def save_answer(file: Path, outputs: Mapping[str, Any]) -> None:
 
 
 def load_answer(file: Path) -> dict[str, Any]:
-    """Reads what `save_answer` wrote; text comes back as unicode arrays, tuples as lists."""
+    """Reads what `save_answer` wrote; text comes back as unicode arrays, tuples as lists. A `Refused` where
+    `save_refusal` wrote."""
     with np.load(file, allow_pickle=False) as archive:
+        if _REFUSED in archive:
+            return Refused(str(archive[_REFUSED]))
         tree = json.loads(str(archive[_TREE]))
         return {name: _grow(node, archive) for name, node in tree.items()}
 
@@ -114,6 +171,19 @@ def parts(name: str, value: Any) -> tuple[Any, list[tuple[str, Array]]]:
     form = _gather(value, leaves)
     named = ((name if len(leaves) == 1 else f"{name} ({kind})", leaf) for kind, leaf in leaves.items())
     return form, [(label, np.concatenate([a.ravel() for a in leaf])) for label, leaf in named]
+
+
+def same_table(form: Any, other: Any) -> bool:
+    """Whether one form is a list of maps with the same keys, and the other the array that holds their
+    numbers, a row for each map: what a classifier gives with and without its ZipMap."""
+    table, array = (form, other) if form and form[0] == "table" else (other, form)
+    return bool(
+        table
+        and table[0] == "table"
+        and len(array) == 2
+        and str(array[0]).startswith("float")
+        and tuple(array[1]) == tuple(table[2])
+    )
 
 
 _KINDS = {"f": "floats", "c": "floats", "i": "integers", "u": "integers", "b": "booleans", "U": "texts"}

@@ -27,6 +27,7 @@ def measure(
     first: str,
     numbers: list[int],
     allowed: float,
+    names: Sequence[str] = (),
 ) -> list[dict[str, Noise]]:
     """How far each variant's answers lie from the reference's. A variant that fails is left out.
 
@@ -37,6 +38,7 @@ def measure(
         first: the name of its answers.
         numbers: which inputs.
         allowed: seconds after which it all counts as hung.
+        names: of the outputs, for a callable that gives them without names.
 
     Raises:
         TargetFailed: the process crashed or hung.
@@ -50,6 +52,7 @@ def measure(
             optional=True,
             against=str(sides.home / first),
             spans=packed_spans(spans),
+            names=tuple(names),
         )
         for n, (variant, seed) in enumerate(variants(sides, target))
     ]
@@ -60,9 +63,13 @@ def measure(
 
 def variants(sides: Sides, target: Target) -> list[tuple[Target, int | None]]:
     """What differs from the reference by rounding alone: (target, seed of the inputs' nudge)."""
+    floats = noise.has_floats([sides.feed(0)])
+    nudged = [(target, seed) for seed in range(noise.NUDGES)] if floats else []
+    if target.kind == "callable":  # nobody can reach its weights, or how it adds
+        return [*nudged]
     last = (noise.unoptimised(target), None)
-    if noise.has_floats([sides.feed(0)]):
-        return [*((target, seed) for seed in range(noise.NUDGES)), last]
+    if floats:
+        return [*nudged, last]
     copies = (noise.nudged_model(target, sides.home, seed) for seed in range(WEIGHT_DRAWS))
     return [*((copy, None) for copy in copies if copy is not None), last]
 

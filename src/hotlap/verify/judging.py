@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from hotlap.verify.levels import COSINE, NEAR, NEAR_SHARE, NOISE_FACTOR
-from hotlap.verify.tally import Tallies, Tally
+from hotlap.verify.levels import BOX_IOU, COSINE, NEAR, NEAR_SHARE, NOISE_FACTOR
+from hotlap.verify.tallies import Tallies
+from hotlap.verify.tally import Tally, Worst
 from hotlap.verify.verdict import Noise, OutputDiff
 
-__all__ = ["breakage", "close_failures", "exact_failures", "said_close", "said_exact", "worst"]
+__all__ = [
+    "breakage",
+    "close_failures",
+    "exact_failures",
+    "excess",
+    "not_finite",
+    "not_finite_input",
+    "said_close",
+    "said_exact",
+    "worst",
+    "worst_input",
+    "worst_value",
+]
 
 
 def breakage(tallies: Tallies) -> str | None:
-    """What no level forgives: an output that is gone or of another form, NaN or infinity against a number."""
+    """What no level forgives: an input that is refused, an output that is gone or of another form, NaN or
+    infinity against a number."""
+    if tallies.refused is not None:
+        times, told = tallies.refused
+        return f"{told} ({times:,} of {tallies.inputs:,} inputs are refused)"
     for name, (_, told) in tallies.reshaped.items():
         known = [
             n.reshaped for label, n in tallies.noise.items() if label in (name, label.rpartition(" (")[0])
@@ -22,26 +40,33 @@ def breakage(tallies: Tallies) -> str | None:
         if share > max(known, default=0.0):
             return told
     for tally in tallies.tallies.values():
-        if tally.broken:
-            return f"{tally.broken_at} ({tally.broken:,} such values)"
+        if tally.odd is not None:
+            return f"{tally.odd.told} ({tally.broken:,} such values)"
     return None
+
+
+def excess(tally: Tally) -> float:
+    """How many times what `exact` allows one output differs: more than 1 fails."""
+    noise = tally.noise or Noise()
+    if not tally.span.epsilon:
+        allowed = noise.mismatched * tally.count * (1 + 1e-9)
+        return math.inf if tally.count - tally.near > allowed else 0.0
+    limit, limit_rms = (NOISE_FACTOR * n + tally.span.floor for n in (noise.max_rel, noise.rms))
+    return max(tally.share / limit, tally.rms / limit_rms) if limit else 0.0
 
 
 def exact_failures(tallies: Tallies) -> list[str]:
     """Outputs that differ by more than the model's own noise, the worst first; empty: exact."""
-    found: list[tuple[float, str]] = []
-    for tally in tallies.tallies.values():
-        noise = tally.noise or Noise()
-        if not tally.span.epsilon:
-            if tally.count - tally.near > noise.mismatched * tally.count * (1 + 1e-9):
-                found.append((1.0, _unequal(tally, noise)))
-            continue
-        limit, limit_rms = (NOISE_FACTOR * n + tally.span.floor for n in (noise.max_rel, noise.rms))
-        share = tally.share
-        excess = max(share / limit, tally.rms / limit_rms) if limit else 0.0
-        if excess > 1:
-            found.append((excess, _noisy(tally.name, share, tally.rms, noise)))
-    return [text for _, text in sorted(found, key=lambda item: -item[0])]
+    failing = [(excess(tally), tally) for tally in tallies.tallies.values()]
+    failing = sorted((one for one in failing if one[0] > 1), key=lambda one: -one[0])
+    return [_inexact(tally) for _, tally in failing]
+
+
+def _inexact(tally: Tally) -> str:
+    noise = tally.noise or Noise()
+    if not tally.span.epsilon:
+        return _unequal(tally, noise)
+    return _noisy(tally.name, tally.share, tally.rms, noise)
 
 
 def _noisy(name: str, share: float, rms: float, noise: Noise) -> str:
@@ -71,10 +96,12 @@ def close_failures(tallies: Tallies) -> list[str]:
             )
         if tally.cosine < COSINE:
             found.append(f'output "{tally.name}": cosine {tally.cosine:.5f}')
-        if tally.differ:
-            found.append(
-                f'output "{tally.name}": another first place on {tally.differ:,} of {tally.rows:,} rows'
-            )
+        if tally.ranks and tally.ranks.differ:
+            rows = f"{tally.ranks.differ:,} of {tally.ranks.rows:,} rows"
+            found.append(f'output "{tally.name}": another first place on {rows}')
+        if tally.boxes and tally.boxes.named and tally.boxes.share < NEAR_SHARE:
+            share = f"{tally.boxes.share:.2%} of its boxes"
+            found.append(f'output "{tally.name}": {share} overlap by {BOX_IOU:.0%} or more')
     return found
 
 
@@ -103,8 +130,35 @@ def said_close(diffs: Sequence[OutputDiff]) -> str:
 
 def worst(tallies: Tallies) -> str:
     """The value that differs most, as a share of its output's range, in words; "" where none does."""
-    found = [t.worst for t in tallies.tallies.values() if t.worst is not None]
-    if not found:
-        return ""
-    most = max(found, key=lambda w: w.share)
-    return f"{most.where}: {most.before} became {most.after}"
+    most = worst_value(tallies)
+    return "" if most is None else most.told
+
+
+def worst_value(tallies: Tallies) -> Worst | None:
+    """A value that is no number on one side alone; else the one that differs most; None where none does."""
+    all_of = tallies.tallies.values()
+    found = [w for w in (*(t.odd for t in all_of), *(t.worst for t in all_of)) if w is not None]
+    return max(found, key=lambda w: w.share, default=None)
+
+
+def worst_input(tallies: Tallies) -> int | None:
+    """The number of the input to look at: one that was refused or gave another form, else that of the worst
+    value; None where nothing differs."""
+    if tallies.first_odd is not None:
+        return tallies.first_odd
+    most = worst_value(tallies)
+    return None if most is None else most.input
+
+
+def not_finite(tallies: Tallies) -> list[str]:
+    """A sentence for each output with NaN or infinity at the same places of both sides."""
+    return [
+        f'output "{t.name}": {t.alike:,} of {t.count:,} values are the same NaN or infinity on both sides'
+        for t in tallies.tallies.values()
+        if t.alike
+    ]
+
+
+def not_finite_input(tallies: Tallies) -> int | None:
+    """The first input on which both sides answer so."""
+    return min((t.alike_in for t in tallies.tallies.values() if t.alike_in is not None), default=None)

@@ -21,6 +21,12 @@ NEAR_SHARE = 0.995
 """`close` wants this share of an output's values near; of values that are no floats, equal."""
 COSINE = 0.999
 """`close` wants this cosine between an output of both sides, over the whole data set."""
+BOX_IOU = 0.9
+"""`close` wants `NEAR_SHARE` of the boxes that were named to overlap by this much (their IoU)."""
+RELATIVE_FROM = 1e-6
+"""Below this share of an output's largest magnitude a difference relative to a value says nothing."""
+CONFIDENCE = 0.95
+"""Of the interval of a metric's drop; its bad end decides at the level `task`."""
 UNSTEADY = 1e-3
 """Equal runs of the reference that differ by more (root mean square, share of the range) are no answer."""
 ENOUGH_ROWS = 64
@@ -60,13 +66,15 @@ LEVELS: dict[str, Level] = {
             f"At least {NEAR_SHARE:.1%} of each output's values lie within {NEAR:.0%} of its range, and the "
             f"cosine is at least {COSINE}. The largest of a row is at the same place on every row, where "
             "rows are probabilities or you name the axis; a tie within the noise is forgiven. Of integers, "
-            f"booleans and text, {NEAR_SHARE:.1%} are equal.",
+            f"booleans and text, {NEAR_SHARE:.1%} are equal. Of boxes that you name, {NEAR_SHARE:.1%} "
+            f"overlap by {BOX_IOU:.0%} or more.",
             "yours only",
             "reduced precision: bfloat16, float16, 8 bits",
         ),
         Level(
             "task",
-            "Your own metric drops by at most what you allow.",
+            f"Your own metric drops by at most what you allow, at the bad end of the {CONFIDENCE:.0%} "
+            "interval of its drop. An interval wider than that decides nothing.",
             "yours only",
             "when what counts is the task: accuracy, words read",
         ),

@@ -20,7 +20,7 @@ from hotlap.model.nudge import nudged_copy
 from hotlap.plan import ModelRef, Plan
 from hotlap.runtime import file_digest
 
-__all__ = ["has_floats", "nudge", "nudged_model", "unoptimised"]
+__all__ = ["has_floats", "moved", "nudge", "nudged_model", "unoptimised"]
 
 Array = npt.NDArray[Any]
 Feed = dict[str, Array]
@@ -86,8 +86,13 @@ def nudged_model(target: Target, folder: Path, seed: int) -> Target | None:
         return None
     if file is None:
         return None
+    return msgspec.structs.replace(moved(target, file), label=f"nudged weights {seed}")
+
+
+def moved(target: Target, file: Path) -> Target:
+    """The same target with another file of the model."""
     if target.kind == "default":
-        return msgspec.structs.replace(target, model=str(file), label=f"nudged weights {seed}")
+        return msgspec.structs.replace(target, model=str(file))
     return _planned(Plan.loads(target.plan or "", where=target.label), target, file)
 
 

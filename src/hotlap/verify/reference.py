@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,22 +10,24 @@ import msgspec
 import numpy as np
 
 from hotlap.bench import Target
-from hotlap.errors import UsageError
+from hotlap.errors import MissingExtra, ModelError, UsageError
+from hotlap.model import Model
 from hotlap.tensors import nearest
 from hotlap.verify import judging
+from hotlap.verify.answers import Refused
 from hotlap.verify.calibration import measure, most
 from hotlap.verify.levels import ENOUGH_ROWS, LEVELS, NEAR, NOISE_FACTOR, UNSTEADY
+from hotlap.verify.metric import Metric, measured_change, split_labels
 from hotlap.verify.sides import Sides, spread
+from hotlap.verify.source import FeedSource
 from hotlap.verify.span import spans
-from hotlap.verify.tally import Tallies
+from hotlap.verify.tallies import Tallies
+from hotlap.verify.task import decided
 from hotlap.verify.verdict import Noise, Verdict
 
-__all__ = ["Metric", "Reference", "verify"]
+__all__ = ["Metric", "Reference", "likeness", "verify"]
 
 Feed = dict[str, Any]
-Metric = Callable[[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]], float]
-"""(feeds, outputs) to a score, higher is better; one output dict for each feed."""
-
 FIRST, AGAIN = "reference", "again"
 LEAST = 8
 """Inputs that the noise is measured on, however slow the model is."""
@@ -42,12 +43,18 @@ class Reference:
 
     Args:
         target: what is right, by definition: usually the model as ORT runs it with no options.
-        data: the inputs; None: some are made to fit the signature.
+        data: the inputs, or a `FeedSource` that gives them; None: some are made to fit the signature, of
+            several shapes.
         generated: the inputs were made to fit the signature, by the caller; then only "exact" judges.
         scores: output name to the axis along which the largest value is the answer. Outputs whose rows are
             probabilities (not negative, sum to 1 along the last axis) need not be named.
-        metric, max_drop: for the level "task": a score of (feeds, outputs), higher is better, and how much
-            lower the candidate's may be.
+        boxes: output name to what the first four numbers of its rows are, of `boxes.FORMATS`: then "close" is
+            also about how far they overlap.
+        metric, max_drop: for the level "task": a score of (feeds, outputs), higher is better (`Metric` says
+            what it may give), and how much lower the candidate's may be.
+        labels: one for each input, or for each row of all inputs; the metric's third argument.
+        maker: whose signature inputs are made to fit; None: the target's.
+        names: what the outputs are called, where the target is a callable that gives them without names.
         noise_seconds: about how long measuring the noise may take; slow models are measured on fewer inputs.
         timeout: seconds after which a process counts as hung, beside what the reference itself took.
 
@@ -61,43 +68,54 @@ class Reference:
     def __init__(
         self,
         target: Target,
-        data: Sequence[Feed] | None = None,
+        data: Sequence[Feed] | FeedSource | None = None,
         *,
         generated: bool | None = None,
         scores: Mapping[str, int] | None = None,
+        boxes: Mapping[str, str] | None = None,
         metric: Metric | None = None,
         max_drop: float | None = None,
+        labels: Sequence[Any] | None = None,
+        maker: Target | None = None,
+        names: Sequence[str] = (),
         noise_seconds: float = 20.0,
         timeout: float = 120.0,
     ) -> None:
         self.target = target
         self.generated = data is None if generated is None else generated
-        self.metric, self.max_drop = metric, max_drop
+        self.metric, self.max_drop, self._labels = metric, max_drop, labels
+        self._names = tuple(names)
         self._noise_seconds, self._timeout = noise_seconds, timeout
         self._noise: dict[str, Noise] | None = None
         self._judged = 0
         self._last: tuple[Target, str] | None = None
-        self._sides = Sides(data)
-        self.inputs = self._sides.inputs
+        self._sides = Sides(data, maker or target)
         try:
             self._answer()
-            self._spans = spans(self._sides.answers(FIRST), scores or {})
+            self.inputs = self._sides.inputs
+            self._spans = spans(self._sides.answers(FIRST), scores or {}, boxes)
             self._again = self._compare(AGAIN, spread(self.inputs, MOST_AGAIN), {})
-            self.rows = self._count_rows()
+            self._rows = self._count_rows()
+            self.rows = sum(self._rows)
+            self._labels = None if labels is None else split_labels(labels, self._rows)
         except BaseException:
             self.close()
             raise
 
     def _answer(self) -> None:
         """The reference's answers, and a second time in the same session: they should be the same."""
-        first = self._sides.one(self.target, FIRST)
-        again = self._sides.one(self.target, AGAIN, numbers=spread(self.inputs, MOST_AGAIN))
+        first = self._sides.one(self.target, FIRST, names=self._names)
+        again = self._sides.one(self.target, AGAIN, most=MOST_AGAIN, names=self._names)
         self._sides.ask([first, again], self.target.label, self._timeout)
         self.seconds = self._sides.seconds(FIRST)
 
-    def _count_rows(self) -> int:
-        """Rows judged: an input's first axis counts where an output has an axis of the same size."""
-        return sum(_rows(self._sides.feed(n), answer) for n, answer in enumerate(self._sides.answers(FIRST)))
+    def _count_rows(self) -> list[int]:
+        """Rows judged, of each input: its first axis counts where an output has an axis of the same size."""
+        return [_rows(self._sides.feed(n), answer) for n, answer in enumerate(self._sides.answers(FIRST))]
+
+    def feed(self, number: int) -> Feed:
+        """An input, by its number."""
+        return self._sides.feed(number)
 
     @property
     def noise(self) -> dict[str, Noise]:
@@ -110,7 +128,9 @@ class Reference:
             affordable = int(self.inputs * self._noise_seconds / (_COST * self.seconds + 1e-9))
             self._calibrated = spread(self.inputs, max(LEAST, affordable))
             allowed = self._timeout + 10 * _COST * self.seconds
-            found = measure(self._sides, self.target, self._spans, FIRST, self._calibrated, allowed)
+            found = measure(
+                self._sides, self.target, self._spans, FIRST, self._calibrated, allowed, self._names
+            )
             found.append(self._again.as_noise())
             self._noise = {label: most(found, label) for label in self._spans}
         return self._noise
@@ -121,7 +141,10 @@ class Reference:
             numbers, self._sides.answers(FIRST, numbers), self._sides.answers(name, numbers), strict=True
         )
         for number, before, after in pairs:
-            tallies.add(number, before, after)
+            if isinstance(after, Refused):
+                tallies.refuse(number, f"input {number} ({shapes_of(self.feed(number))}): {after.why}")
+            else:
+                tallies.add(number, before, after)
         return tallies
 
     def _unsteady(self) -> str | None:
@@ -163,9 +186,20 @@ class Reference:
             self._judged += 1
             name = f"candidate-{self._judged}"
             allowed = self._timeout + 20 * self.seconds
-            self._sides.ask([self._sides.one(candidate, name)], candidate.label, allowed)
+            outputs = next(iter(self._sides.answers(FIRST)))
+            asked = self._sides.one(candidate, name, refusals=True, names=list(outputs))
+            self._sides.ask([asked], candidate.label, allowed)
             self._last = candidate, name
         return self._last[1]
+
+    def log_of(self, target: Target) -> str:
+        """What the process of a target says on stderr while it loads; nothing is run.
+
+        Raises:
+            TargetFailed: it crashed, hung or refused.
+        """
+        folder = self._sides.ask([self._sides.one(target, "loaded", [])], target.label, self._timeout)
+        return (folder / "stderr").read_text("utf-8", "replace")
 
     def _judge(self, name: str, asked: str) -> Verdict:
         level = "exact" if self.generated else asked
@@ -190,14 +224,31 @@ class Reference:
 
     def _judge_task(self, name: str, tallies: Tallies) -> Verdict:
         assert self.metric is not None and self.max_drop is not None
-        feeds = [self._sides.feed(n) for n in range(self.inputs)]
-        before = float(self.metric(feeds, list(self._sides.answers(FIRST))))
-        after = float(self.metric(feeds, list(self._sides.answers(name))))
-        drop = before - after
-        passed = math.isfinite(drop) and drop <= self.max_drop
-        said = f"the metric went from {before:.6g} to {after:.6g}, {self.max_drop:g} lower is allowed"
-        verdict = self._verdict("task", passed, said, tallies)
-        return msgspec.structs.replace(verdict, score=after, reference_score=before)
+        sides = (
+            (self._sides.feed(n) for n in range(self.inputs)),
+            self._sides.answers(FIRST),
+            self._sides.answers(name),
+        )
+        feeds, before, after = (list(side) for side in sides)
+        change = measured_change(self.metric, feeds, before, after, self._labels, self.rows)
+        found = decided(
+            change, self.max_drop, lambda: not judging.exact_failures(self._with_noise(name, tallies))
+        )
+        verdict = self._verdict("task", found.passed, found.reason, tallies)
+        return msgspec.structs.replace(
+            verdict,
+            score=change.after,
+            reference_score=change.before,
+            change=change,
+            undecided=found.undecided,
+            unlock=found.unlock,
+        )
+
+    def _with_noise(self, name: str, tallies: Tallies) -> Tallies:
+        """The differences beside the noise, which the level "task" else does not need."""
+        if not judging.exact_failures(tallies):  # not even beyond the last places
+            return tallies
+        return self._compare(name, range(self.inputs), self.noise)
 
     def _verdict(self, level: str, passed: bool, reason: str, tallies: Tallies | None = None) -> Verdict:
         few = f"; only {self.rows} rows judged" if self.rows < ENOUGH_ROWS else ""
@@ -207,9 +258,12 @@ class Reference:
             reason=f"{level}: {reason}{few}".replace("only 1 rows", "only 1 row"),
             outputs=tallies.diffs() if tallies else (),
             rows=self.rows,
+            inputs=self.inputs,
             generated=self.generated,
             worst=judging.worst(tallies) if tallies else "",
-            notes=self._notes(level) if tallies else (),
+            worst_input=judging.worst_input(tallies) if tallies else None,
+            not_finite_input=judging.not_finite_input(tallies) if tallies else None,
+            notes=(*judging.not_finite(tallies), *self._notes(level)) if tallies else (),
         )
 
     def _notes(self, level: str) -> tuple[str, ...]:
@@ -242,13 +296,15 @@ class Reference:
 def verify(
     reference: Target,
     candidate: Target,
-    data: Sequence[Feed] | None = None,
+    data: Sequence[Feed] | FeedSource | None = None,
     level: str = "exact",
     *,
     generated: bool | None = None,
     scores: Mapping[str, int] | None = None,
+    boxes: Mapping[str, str] | None = None,
     metric: Metric | None = None,
     max_drop: float | None = None,
+    labels: Sequence[Any] | None = None,
     timeout: float = 120.0,
 ) -> Verdict:
     """Whether a candidate's answers agree with a reference's; `Reference` judges many against one.
@@ -261,11 +317,26 @@ def verify(
         data,
         generated=generated,
         scores=scores,
+        boxes=boxes,
         metric=metric,
         max_drop=max_drop,
+        labels=labels,
+        **likeness(reference, candidate),
         timeout=timeout,
     ) as known:
         return known.judge(candidate, level)
+
+
+def likeness(reference: Target, candidate: Target) -> dict[str, Any]:
+    """What `Reference` must be told of a candidate where the reference is a callable: it has no signature,
+    and may give its outputs without names."""
+    if reference.kind != "callable" or candidate.kind == "callable":
+        return {}
+    try:
+        names = [spec.name for spec in Model.load(candidate.model).outputs]
+    except (MissingExtra, ModelError):  # ORT's own format runs, but its graph cannot be read
+        names = []
+    return {"maker": candidate, "names": names}
 
 
 def _level(name: str) -> str:
@@ -282,3 +353,8 @@ def _rows(feed: Mapping[str, Any], answer: Mapping[str, Any]) -> int:
         for size in (v.shape if isinstance(v, np.ndarray) else (len(v),) if isinstance(v, list) else ())
     }
     return max(sizes & axes, default=1)
+
+
+def shapes_of(feed: Mapping[str, Any]) -> str:
+    """The shapes of a feed, for people: ``x 3x16, mask 3x5``."""
+    return ", ".join(f"{n} {'x'.join(map(str, np.shape(a))) or 'scalar'}" for n, a in feed.items())

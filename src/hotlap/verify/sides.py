@@ -15,51 +15,71 @@ from hotlap.bench.npz import read_npz
 from hotlap.bench.process import ask
 from hotlap.errors import StorageError, UsageError
 from hotlap.verify.answers import answer_file, load_answer
-from hotlap.verify.child import SECONDS, Pass, Request
+from hotlap.verify.child import SECONDS, Pass, Request, spread
+from hotlap.verify.source import FeedSource
 
-__all__ = ["GENERATED", "Sides", "spread"]
+__all__ = ["Sides", "spread"]
 
 Feed = dict[str, Any]
 CHILD = "hotlap.verify.child"
-GENERATED = 8
-"""Inputs that are made where none are given."""
 
 
 class Sides:
     """A temporary folder with the inputs and each side's answers to them; `close` removes it.
 
     Args:
-        data: the inputs; None: `GENERATED` of them are made by the first pass.
+        data: the inputs, or where they come from; None: they are made by the first process that is asked.
+        maker: whose signature they are made to fit.
 
     Attributes:
-        inputs: how many inputs there are.
+        inputs: how many inputs there are; 0 until the first process was asked, where they are not given.
 
     Raises:
         UsageError: no input is given.
         StorageError: no room.
     """
 
-    def __init__(self, data: Sequence[Feed] | None) -> None:
-        if data is not None and not len(data):
+    def __init__(self, data: Sequence[Feed] | FeedSource | None, maker: Target | None = None) -> None:
+        if isinstance(data, Sequence) and not len(data):
             raise UsageError("no inputs to judge on: give one feed or more")
-        self.inputs = GENERATED if data is None else len(data)
-        self._make = data is None
+        self.inputs = len(data) if isinstance(data, Sequence) else 0
+        self._make = maker if data is None else None
+        self._source = data if isinstance(data, FeedSource) else None
         self._asked = 0
         try:
             self._temporary = tempfile.TemporaryDirectory(prefix="hotlap-verify-", ignore_cleanup_errors=True)
             self.home = Path(self._temporary.name)
-            if data is not None:
+            if isinstance(data, Sequence):
                 feeds = [{name: np.asarray(value) for name, value in feed.items()} for feed in data]
                 save_feeds(self.home / "feeds", feeds)
         except OSError as error:
             raise StorageError(f"no room for temporary files: {error.strerror or error}") from error
 
-    def one(self, target: Target, name: str, numbers: list[int] | None = None) -> Pass:
-        """A pass of a target over the inputs; its answers are found again by `name`."""
-        return Pass(target=target, folder=str(self.home / name), numbers=numbers)
+    def one(
+        self,
+        target: Target,
+        name: str,
+        numbers: list[int] | None = None,
+        *,
+        most: int = 0,
+        refusals: bool = False,
+        names: Sequence[str] = (),
+    ) -> Pass:
+        """A pass of a target over the inputs; its answers are found again by `name`. The rest is `Pass`'s."""
+        return Pass(
+            target=target,
+            folder=str(self.home / name),
+            numbers=numbers,
+            most=most,
+            refusals=refusals,
+            names=tuple(names),
+        )
 
-    def ask(self, passes: list[Pass], label: str, allowed: float) -> None:
+    def ask(self, passes: list[Pass], label: str, allowed: float) -> Path:
         """Run passes in one fresh process and wait.
+
+        Returns:
+            the folder in which the process left what it said (``stderr``).
 
         Raises:
             TargetFailed: it crashed, hung (after `allowed` seconds) or refused.
@@ -71,11 +91,14 @@ class Sides:
         request = Request(
             feeds=str(self.home / "feeds"),
             passes=passes,
-            make=GENERATED if self._make else 0,
+            make=self._make,
+            source=self._source,
             outcome=str(folder / "outcome"),
         )
         ask(CHILD, request, folder, label, allowed)
-        self._make = False
+        self._make = self._source = None
+        self.inputs = self.inputs or len(list((self.home / "feeds").glob("*.npz")))
+        return folder
 
     def seconds(self, name: str) -> float:
         """How long a pass took, loading aside."""
@@ -96,9 +119,3 @@ class Sides:
     def close(self) -> None:
         """Remove everything. Closing twice is fine."""
         self._temporary.cleanup()
-
-
-def spread(count: int, most: int) -> list[int]:
-    """At most `most` of the numbers below `count`, evenly spread, the first among them."""
-    few = min(count, most)
-    return sorted({n * count // few for n in range(few)})

@@ -1,22 +1,22 @@
-"""Counting differences, output by output and input by input, so that no data set must fit into memory."""
+"""Counting the differences of one output, input by input, so that no data set must fit into memory."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hotlap.verify.answers import parts
-from hotlap.verify.levels import NEAR, NOISE_FACTOR
+from hotlap.verify.boxes import Overlaps
+from hotlap.verify.levels import NEAR, NOISE_FACTOR, RELATIVE_FROM
+from hotlap.verify.ranking import Ranks
 from hotlap.verify.span import Span
 from hotlap.verify.verdict import Noise, OutputDiff
 
-__all__ = ["Tallies", "Tally"]
+__all__ = ["Tally", "Worst"]
 
 Array = npt.NDArray[Any]
 
@@ -26,12 +26,28 @@ _PLAIN = 400
 
 @dataclass(slots=True)
 class Worst:
-    """The value of one output that differs most."""
+    """One value of an output that differs.
+
+    Attributes:
+        share: by how much, of the output's scale.
+        output, place, input: where: name, index such as "[0, 3]" ("" for a value without axes), number.
+        before, after: as text.
+    """
 
     share: float
-    where: str
+    output: str
+    place: str
+    input: int
     before: str
     after: str
+
+    @property
+    def where(self) -> str:
+        return f'output "{self.output}"{self.place} of input {self.input}'
+
+    @property
+    def told(self) -> str:
+        return f"{self.where}: {self.before} became {self.after}"
 
 
 @dataclass(slots=True)
@@ -40,6 +56,13 @@ class Tally:
 
     Attributes:
         noise: the reference's own, where it is known: then rows are ranked, and ties within it are forgiven.
+        count, near, broken: values; those within `levels.NEAR`; those that are no number on one side alone.
+        largest, total, squares: of the absolute differences, in `_unit`s: the most, sum, sum of squares.
+        relative, relative_total, relative_count: of the differences as shares of each value itself: the most,
+            sum, number; of values that are not next to nothing.
+        alike: values that are the same NaN or infinity on both sides; `alike_in`: the first input with one.
+        ranks, boxes: where rows rank, or are boxes.
+        worst, odd: the value that differs most, and the first that is no number on one side alone.
     """
 
     name: str
@@ -49,14 +72,25 @@ class Tally:
     near: int = 0
     broken: int = 0
     largest: float = 0.0
+    total: float = 0.0
     squares: float = 0.0
+    relative: float = 0.0
+    relative_total: float = 0.0
+    relative_count: int = 0
     product: float = 0.0
     norms: tuple[float, float] = (0.0, 0.0)
-    rows: int = 0
-    agree: int = 0
-    differ: int = 0
+    ranks: Ranks | None = None
+    boxes: Overlaps | None = None
     worst: Worst | None = None
-    broken_at: str = ""
+    odd: Worst | None = None
+    alike: int = 0
+    alike_in: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.span.axis is not None:
+            self.ranks = Ranks(self.span.axis)
+        if self.span.boxes is not None:
+            self.boxes = Overlaps(self.span.boxes, named=self.span.boxes_named)
 
     def add(self, number: int, before: Array, after: Array) -> None:
         """The two sides' values for input `number`; equal in form."""
@@ -68,10 +102,12 @@ class Tally:
             return
         if not self._add_floats(number, before, after):
             finite = self._add_broken(number, before, after)
-            near = np.clip(np.where(finite, after, 0), -self._far, self._far)
+            near = np.clip(np.where(finite, after, 0).astype(np.float64), -self._far, self._far)
             self._add_floats(number, np.where(finite, before, 0), near)
-        if self.span.axis is not None and self.noise is not None and before.ndim:
-            self._add_rows(before, after)
+        if self.ranks is not None and self.noise is not None and before.ndim:
+            self.ranks.add(before, after, self.tie)
+        if self.boxes is not None:
+            self.boxes.add(before, after)
 
     def _add_exact(self, number: int, before: Array, after: Array) -> None:
         differs = np.asarray(before != after)
@@ -79,7 +115,7 @@ class Tally:
         if differs.any() and self.worst is None:
             place = np.unravel_index(int(np.argmax(differs)), differs.shape)
             said = (repr(side[place].item()) for side in (before, after))
-            self.worst = Worst(1.0, _where(self.name, place, number), *said)
+            self.worst = Worst(1.0, self.name, _index(place), number, *said)
 
     def _add_floats(self, number: int, before: Array, after: Array) -> bool:
         """False, and nothing added, where a value is NaN, infinite, or too far off to be squared."""
@@ -97,6 +133,8 @@ class Tally:
         self.product += float(a @ b)
         self.norms = (self.norms[0] + own, self.norms[1] + float(b @ b))
         np.abs(difference, out=difference)
+        self.total += float(difference.sum())
+        self._add_relative(difference, a)
         at = int(np.argmax(difference))
         largest, limit = float(difference[at]), NEAR * (self.span.scale / self._unit)
         self.near += difference.size if largest <= limit else int(np.count_nonzero(difference <= limit))
@@ -104,31 +142,31 @@ class Tally:
             self.largest = largest
             place = np.unravel_index(at, before.shape)
             said = (f"{float(side[place]):.6g}" for side in (before, after))
-            self.worst = Worst(self._share(largest), _where(self.name, place, number), *said)
+            self.worst = Worst(self._share(largest), self.name, _index(place), number, *said)
         return True
+
+    def _add_relative(self, difference: Array, before: Array) -> None:
+        size = np.abs(before)
+        counts = size > RELATIVE_FROM * (self.span.size / self._unit)
+        shares = difference[counts] / size[counts]
+        if shares.size:
+            self.relative = max(self.relative, float(shares.max()))
+            self.relative_total += float(shares.sum())
+            self.relative_count += shares.size
 
     def _add_broken(self, number: int, before: Array, after: Array) -> Array:
         """Counts values that are no numbers on one side alone; returns where both are."""
         finite = np.isfinite(before) & np.isfinite(after)
         odd = ~finite & ~((before == after) | (np.isnan(before) & np.isnan(after)))
+        if alike := int((~finite & ~odd).sum()):
+            self.alike += alike
+            self.alike_in = number if self.alike_in is None else self.alike_in
         if odd.any():
             place = np.unravel_index(int(np.argmax(odd)), odd.shape)
             self.broken += int(odd.sum())
-            told = f"{_where(self.name, place, number)}: {before[place]} became {after[place]}"
-            self.broken_at = self.broken_at or told
+            said = (str(side[place]) for side in (before, after))
+            self.odd = self.odd or Worst(math.inf, self.name, _index(place), number, *said)
         return finite
-
-    def _add_rows(self, before: Array, after: Array) -> None:
-        assert self.span.axis is not None
-        a, b = (np.moveaxis(side, self.span.axis, -1) for side in (before, after))
-        a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
-        first, chosen, rows = a.argmax(axis=-1), b.argmax(axis=-1), np.arange(len(a))
-        # NaN counts as the largest, so a row with one on both sides agrees; on one side it is broken.
-        moved = first != chosen
-        margin = a[rows, first][moved].astype(np.float64) - a[rows, chosen][moved]
-        self.rows += len(a)
-        self.agree += int(len(a) - moved.sum())
-        self.differ += int((margin > self.tie).sum())
 
     @property
     def _unit(self) -> float:
@@ -145,6 +183,10 @@ class Tally:
     def _share(self, distance: float) -> float:
         """A distance in units, as a share of the scale."""
         return distance * (self._unit / self.span.scale)
+
+    def _whole(self, distance: float) -> float:
+        """A distance in units, as a plain number."""
+        return min(distance * self._unit, sys.float_info.max)
 
     @property
     def share(self) -> float:
@@ -175,84 +217,29 @@ class Tally:
     def diff(self, reshaped: float) -> OutputDiff:
         return OutputDiff(
             name=self.name,
-            max_abs=min(self.largest * self._unit, sys.float_info.max),
+            max_abs=self._whole(self.largest),
+            mean_abs=self._whole(self.total / self.count) if self.count else 0.0,
             max_rel=self.share,
+            mean_rel=self._share(self.total / self.count) if self.count else 0.0,
+            max_relative=self.relative,
+            mean_relative=self.relative_total / self.relative_count if self.relative_count else 0.0,
             rms=self.rms,
             range=self.span.scale,
             cosine=self.cosine,
             within=self.within,
-            top1=self.agree / self.rows if self.rows else None,
-            top1_rows=self.rows,
-            top1_differ=self.differ,
+            top1=self.ranks.top1 if self.ranks else None,
+            top1_rows=self.ranks.rows if self.ranks else 0,
+            top1_differ=self.ranks.differ if self.ranks else 0,
+            top5=self.ranks.top5 if self.ranks else None,
+            boxes=self.boxes.count if self.boxes else 0,
+            iou=self.boxes.mean if self.boxes else None,
+            iou_least=self.boxes.least if self.boxes and self.boxes.count else None,
             broken=self.broken,
+            not_finite=self.alike,
             reshaped=reshaped,
             noise=self.noise,
         )
 
 
-def _where(name: str, place: tuple[Any, ...], number: int) -> str:
-    index = f"[{', '.join(str(int(i)) for i in place)}]" if place else ""
-    return f'output "{name}"{index} of input {number}'
-
-
-@dataclass(slots=True)
-class Tallies:
-    """All outputs of one candidate against the reference.
-
-    Attributes:
-        spans: by name of the output's part.
-        noise: the same; empty where it is not known (yet).
-        reshaped: by output: how many inputs gave another form, and the first of them in words.
-        inputs: how many were compared.
-    """
-
-    spans: Mapping[str, Span]
-    noise: Mapping[str, Noise] = field(default_factory=dict)
-    tallies: dict[str, Tally] = field(default_factory=dict)
-    reshaped: dict[str, tuple[int, str]] = field(default_factory=dict)
-    inputs: int = 0
-
-    def add(self, number: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        """The answers of both sides to input `number`. What only the candidate has is not looked at."""
-        self.inputs += 1
-        for name, value in before.items():
-            form, arrays = parts(name, value)
-            for label, _ in arrays:
-                self.tallies.setdefault(label, Tally(label, self.spans[label], self.noise.get(label)))
-            if name not in after:
-                self._reshape(name, f'output "{name}" is missing')
-                continue
-            other, others = parts(name, after[name])
-            if form != other:
-                self._reshape(name, f'output "{name}" of input {number}: {_told(form)} became {_told(other)}')
-                continue
-            for (label, a), (_, b) in zip(arrays, others, strict=True):
-                self.tallies[label].add(number, a, b)
-
-    def _reshape(self, name: str, told: str) -> None:
-        times, first = self.reshaped.get(name, (0, told))
-        self.reshaped[name] = (times + 1, first)
-
-    def reshaped_share(self, label: str) -> float:
-        name = label if label in self.reshaped else label.rpartition(" (")[0]
-        return self.reshaped[name][0] / self.inputs if name in self.reshaped else 0.0
-
-    def as_noise(self) -> dict[str, Noise]:
-        """The differences as noise: of a run in which nothing but rounding moved."""
-        return {d.name: _as_noise(d, floats=self.spans[d.name].epsilon > 0) for d in self.diffs()}
-
-    def diffs(self) -> tuple[OutputDiff, ...]:
-        return tuple(t.diff(self.reshaped_share(t.name)) for t in self.tallies.values())
-
-
-def _as_noise(diff: OutputDiff, *, floats: bool) -> Noise:
-    if floats:
-        return Noise(max_rel=diff.max_rel, rms=diff.rms, reshaped=diff.reshaped)
-    return Noise(mismatched=1 - diff.within, reshaped=diff.reshaped)
-
-
-def _told(form: Any) -> str:
-    if isinstance(form, tuple) and len(form) == 2 and isinstance(form[1], tuple):
-        return f"{form[0]}[{', '.join(map(str, form[1]))}]"
-    text = str(form)
-    return text if len(text) < 80 else f"{text[:77]}..."
+def _index(place: tuple[Any, ...]) -> str:
+    return f"[{', '.join(str(int(i)) for i in place)}]" if place else ""

@@ -1,0 +1,224 @@
+"""A metric of the user's on both sides, and the interval of how much lower the candidate's is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from hotlap.errors import UsageError
+from hotlap.verify.levels import CONFIDENCE
+
+__all__ = ["Change", "Metric", "measured_change", "paired_interval", "split_labels"]
+
+Metric = Callable[..., Any]
+"""(feeds, outputs) or, where labels are given, (feeds, outputs, labels): higher is better.
+
+Each is a list with one entry for each input. It returns one number for all of them, or an array with a score
+for each input or each row, whose mean is what counts.
+"""
+
+RESAMPLES = 10_000
+"""Of scores that are there already; the ends of the interval then hardly move from seed to seed."""
+CALLS = 500
+"""Of a metric that gives one number: each resample calls it twice."""
+_FAILING = 0.1
+_RULE_OF_THREE = 3.0
+_BLOCK = 1 << 22
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """How a metric changed.
+
+    Attributes:
+        before, after: the reference's and the candidate's.
+        low, high: the interval of the drop (before minus after), of `levels.CONFIDENCE`.
+        count: how many were drawn from.
+        per: what they are: a "row" or an "input".
+        changed: of them, those whose score is another; None for a metric that gives one number.
+    """
+
+    before: float
+    after: float
+    low: float
+    high: float
+    count: int
+    per: Literal["row", "input"]
+    changed: int | None = None
+
+    @property
+    def drop(self) -> float:
+        return self.before - self.after
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+    @property
+    def label(self) -> str:
+        """One line: ``the metric went from 0.91 to 0.9, a drop of 0.01 (95% interval 0.002 to 0.02, …)``."""
+        many = f"{self.count:,} {self.per}{'s' if self.count != 1 else ''}"
+        return (
+            f"the metric went from {self.before:.6g} to {self.after:.6g}, a drop of {self.drop:.3g} "
+            f"({CONFIDENCE:.0%} interval {self.low:.3g} to {self.high:.3g}, {many})"
+        )
+
+
+def measured_change(
+    metric: Metric,
+    feeds: Sequence[Mapping[str, Any]],
+    before: Sequence[Mapping[str, Any]],
+    after: Sequence[Mapping[str, Any]],
+    labels: Sequence[Any] | None = None,
+    rows: int = 0,
+    seed: int = 0,
+) -> Change:
+    """The metric on both sides, with the interval of its drop.
+
+    Both sides are drawn again together, input by input or row by row (paired bootstrap, percentile interval),
+    so that what makes an input hard for both of them cancels. Where no score changed at all, one in fewer
+    than 3 of n would not have shown (the rule of three), and the interval reaches that far.
+
+    Args:
+        metric: see `Metric`.
+        feeds, before, after: the inputs, and the outputs of both sides for each.
+        labels: one for each input; None: the metric takes none.
+        rows: how many rows the inputs have in all; 0: not known.
+        seed: of the resampling.
+
+    Raises:
+        UsageError: the metric fails, or gives something else than numbers.
+
+    Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), 8.4 and 13.3; Hanley and
+    Lippman-Hand, JAMA 249 (1983), 1743 (the rule of three).
+    """
+    given = () if labels is None else (list(labels),)
+    one, two = (_called(metric, list(feeds), list(side), *given) for side in (before, after))
+    if one.shape != two.shape:
+        raise UsageError(f"the metric gave {one.size} scores for one side and {two.size} for the other")
+    if one.ndim == 0:
+        return _by_calls(metric, feeds, before, after, labels, float(one), float(two), seed)
+    per: Literal["row", "input"] = "row" if one.size == rows and one.size != len(feeds) else "input"
+    low, high = paired_interval(one, two, seed)
+    return Change(
+        before=float(one.mean()),
+        after=float(two.mean()),
+        low=low,
+        high=high,
+        count=one.size,
+        per=per,
+        changed=int(np.count_nonzero(one != two)),
+    )
+
+
+def paired_interval(
+    before: npt.NDArray[np.float64], after: npt.NDArray[np.float64], seed: int = 0
+) -> tuple[float, float]:
+    """The interval of mean(before) - mean(after), for scores of the same rows.
+
+    Args:
+        before, after: float64[n], n at least 1.
+        seed: equal data and seed give equal intervals.
+    """
+    drops = before - after
+    if not np.isfinite(drops).all():
+        return -math.inf, math.inf
+    if not drops.any():
+        return 0.0, _unseen(drops.size, before)
+    draw = np.random.default_rng(seed)
+    block = max(1, _BLOCK // drops.size)
+    means = [
+        drops[draw.integers(drops.size, size=(min(block, RESAMPLES - start), drops.size))].mean(axis=1)
+        for start in range(0, RESAMPLES, block)
+    ]
+    return _percentiles(np.concatenate(means))
+
+
+def _percentiles(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.quantile(values, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
+    return float(low), float(high)
+
+
+def _unseen(count: int, scores: npt.NDArray[np.float64]) -> float:
+    """The drop that may still be there where none of `count` scores changed."""
+    span = float(np.ptp(scores)) or float(np.abs(scores).max()) or 1.0
+    return min(_RULE_OF_THREE / count, 1.0) * span
+
+
+def _called(metric: Metric, *arguments: Any) -> npt.NDArray[np.float64]:
+    try:
+        given = metric(*arguments)
+    except Exception as error:
+        raise UsageError(f"the metric failed: {type(error).__name__}: {error}") from error
+    try:
+        scores = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"the metric gave {type(given).__name__}, not a number or an array of scores"
+        ) from None
+    if scores.ndim > 1 or not scores.size:
+        raise UsageError(f"the metric gave an array of shape {list(scores.shape)}; one score a row is wanted")
+    return scores
+
+
+def _by_calls(
+    metric: Metric,
+    feeds: Sequence[Mapping[str, Any]],
+    before: Sequence[Mapping[str, Any]],
+    after: Sequence[Mapping[str, Any]],
+    labels: Sequence[Any] | None,
+    one: float,
+    two: float,
+    seed: int,
+) -> Change:
+    """A metric of the whole: called on inputs drawn again, the same ones for both sides."""
+    draw = np.random.default_rng(seed)
+    drops: list[float] = []
+    failed: UsageError | None = None
+    count = len(feeds)
+    for _ in range(CALLS):
+        picks = draw.integers(count, size=count)
+        given = () if labels is None else ([labels[n] for n in picks],)
+        try:
+            scores = [
+                float(_called(metric, [feeds[n] for n in picks], [side[n] for n in picks], *given))
+                for side in (before, after)
+            ]
+        except UsageError as error:  # a class that was not drawn, say
+            failed = error
+            continue
+        drops.append(scores[0] - scores[1])
+    if failed is not None and len(drops) < (1 - _FAILING) * CALLS:
+        raise failed
+    found = np.array(drops)
+    if not np.isfinite(found).all() or not math.isfinite(one - two):
+        low, high = -math.inf, math.inf
+    elif not found.any() and one == two:
+        low, high = 0.0, _unseen(count, np.array([one]))
+    else:
+        low, high = _percentiles(found)
+    return Change(before=one, after=two, low=low, high=high, count=count, per="input")
+
+
+def split_labels(labels: Sequence[Any], rows: Sequence[int]) -> list[Any]:
+    """One entry for each input: labels that are one for each row are cut to the inputs' rows.
+
+    Args:
+        labels: one for each input, or one for each row of all inputs.
+        rows: how many rows each input has.
+
+    Raises:
+        UsageError: they are neither.
+    """
+    if len(labels) == len(rows):
+        return list(labels)
+    if len(labels) != sum(rows):
+        raise UsageError(
+            f"{len(labels)} labels for {len(rows)} inputs of {sum(rows)} rows: give one for each, in order"
+        )
+    ends = np.cumsum(rows)
+    return [np.asarray(labels[end - size : end]) for end, size in zip(ends.tolist(), rows, strict=True)]

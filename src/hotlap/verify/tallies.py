@@ -1,0 +1,93 @@
+"""Counting the differences of all outputs of one candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hotlap.verify.answers import parts, same_table
+from hotlap.verify.span import Span
+from hotlap.verify.tally import Tally
+from hotlap.verify.verdict import Noise, OutputDiff
+
+__all__ = ["Tallies"]
+
+
+@dataclass(slots=True)
+class Tallies:
+    """All outputs of one candidate against the reference.
+
+    Attributes:
+        spans: by name of the output's part.
+        noise: the same; empty where it is not known (yet).
+        reshaped: by output: how many inputs gave another form, and the first of them in words.
+        inputs: how many were compared.
+        refused: how many of them the candidate did not take, and the first of those in words.
+        first_odd: number of the first input that was refused, or gave another form.
+    """
+
+    spans: Mapping[str, Span]
+    noise: Mapping[str, Noise] = field(default_factory=dict)
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    reshaped: dict[str, tuple[int, str]] = field(default_factory=dict)
+    inputs: int = 0
+    refused: tuple[int, str] | None = None
+    first_odd: int | None = None
+
+    def refuse(self, number: int, told: str) -> None:
+        """The candidate did not take input `number`."""
+        self.inputs += 1
+        times, first = self.refused or (0, told)
+        self.refused = times + 1, first
+        self._odd(number)
+
+    def _odd(self, number: int) -> None:
+        self.first_odd = number if self.first_odd is None else self.first_odd
+
+    def add(self, number: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+        """The answers of both sides to input `number`. What only the candidate has is not looked at."""
+        self.inputs += 1
+        for name, value in before.items():
+            form, arrays = parts(name, value)
+            for label, _ in arrays:
+                self.tallies.setdefault(label, Tally(label, self.spans[label], self.noise.get(label)))
+            if name not in after:
+                self._reshape(number, name, f'output "{name}" is missing')
+                continue
+            other, others = parts(name, after[name])
+            if form != other and not same_table(form, other):
+                told = f'output "{name}" of input {number}: {_told(form)} became {_told(other)}'
+                self._reshape(number, name, told)
+                continue
+            for (label, a), (_, b) in zip(arrays, others, strict=True):
+                self.tallies[label].add(number, a, b)
+
+    def _reshape(self, number: int, name: str, told: str) -> None:
+        self._odd(number)
+        times, first = self.reshaped.get(name, (0, told))
+        self.reshaped[name] = (times + 1, first)
+
+    def reshaped_share(self, label: str) -> float:
+        name = label if label in self.reshaped else label.rpartition(" (")[0]
+        return self.reshaped[name][0] / self.inputs if name in self.reshaped else 0.0
+
+    def as_noise(self) -> dict[str, Noise]:
+        """The differences as noise: of a run in which nothing but rounding moved."""
+        return {d.name: _as_noise(d, floats=self.spans[d.name].epsilon > 0) for d in self.diffs()}
+
+    def diffs(self) -> tuple[OutputDiff, ...]:
+        return tuple(t.diff(self.reshaped_share(t.name)) for t in self.tallies.values())
+
+
+def _as_noise(diff: OutputDiff, *, floats: bool) -> Noise:
+    if floats:
+        return Noise(max_rel=diff.max_rel, rms=diff.rms, reshaped=diff.reshaped)
+    return Noise(mismatched=1 - diff.within, reshaped=diff.reshaped)
+
+
+def _told(form: Any) -> str:
+    if isinstance(form, tuple) and len(form) == 2 and isinstance(form[1], tuple):
+        return f"{form[0]}[{', '.join(map(str, form[1]))}]"
+    text = str(form)
+    return text if len(text) < 80 else f"{text[:77]}..."

@@ -56,7 +56,7 @@ def _finding(rule: Rule, wanted: str, place: Blocked, mends: Collection[Kind]) -
     first = place.blockers[0] if place.blockers else None
     fix = "" if first is None else first.mend or _MEND[first.kind]
     if first is not None and first.kind in mends:
-        fix = f"hotlap optimize MODEL --fix {rule.code} -o OUT.onnx"
+        fix = rule.mend
     message = f"{place.pattern} did not become {wanted}: {_reason(place)}"
     return Finding(
         code=rule.code,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import perf_counter
@@ -11,7 +14,7 @@ import onnx.backend.test
 
 import hotlap
 from examples.inputs.inspections import ROWS, inspection
-from examples.inputs.models import TWELVE, RealModel
+from examples.inputs.models import TWELVE, RealModel, named
 from hotlap import Model
 from hotlap.inspect import SEVERITIES, Inspection, inspect
 from hotlap.plan import Facts
@@ -35,6 +38,7 @@ LIMIT = 10.0
 BACKEND = Path(onnx.backend.test.__file__).parent / "data"
 BACKEND_KINDS = ("light", "pytorch-converted", "pytorch-operator", "real", "simple")
 """Of the folders of onnx's backend tests all but "node", whose models are one operator each."""
+SHOWN = named("ddddocr")
 TEST = "../../tests/inspect/test_confirmed.py"
 
 
@@ -44,6 +48,7 @@ def main(quick: bool) -> dict[str, Any]:
     return {
         "models": [_inspected(model) for model in models],
         "files": _read(files[:5] if quick else files),
+        "shown": _shown(SHOWN),
     }
 
 
@@ -136,6 +141,18 @@ def _read(files: list[Path]) -> dict[str, Any]:
     }
 
 
+def _shown(model: RealModel) -> list[str]:
+    """What the command prints about a model, line by line."""
+    done = subprocess.run(
+        [sys.executable, "-m", "hotlap", "inspect", "--fail-on", "never", str(model.path)],
+        env={**os.environ, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
 # ── telling ───────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -169,7 +186,17 @@ def models(data: dict[str, Any]) -> str:
     return "\n\n".join(_section(row) for row in data["models"])
 
 
-VIEWS = {"models": models}
+def shown(data: dict[str, Any]) -> str:
+    """What the command prints, shortened to the beginning, two findings and the end."""
+    blocks = [block.splitlines() for block in "\n".join(data["shown"]).split("\n\n")]
+    head = [line for line in blocks[0] if line.startswith(HEAD)]
+    parts = [head, *blocks[1:3], *([["…"]] if len(blocks) > 4 else []), blocks[-1]]
+    text = "\n\n".join("\n".join(part) for part in parts)
+    return f"```text\n$ hotlap inspect {Path(SHOWN.file).name}\n{text}\n```"
+
+
+HEAD = ("model", "inputs", "outputs", "run")
+VIEWS = {"models": models, "shown": shown}
 """More to be rendered than the table: ``<!-- bench: inspections.models -->``."""
 
 

@@ -14,9 +14,12 @@ Each file of `NAMES` has
     main(quick) -> data        measures; data is what json can hold. One that takes long has parts,
                                main(quick, parts), and takes up where it was interrupted
     table(data) -> str         the same as a Markdown table
+    VIEWS: {name: (data) -> str}   optional: more that pages may want of the data, as Markdown
     picture(data) -> str       optional: the same as an SVG, rendered to docs/NAME.svg
 """
 
 from __future__ import annotations
 
-NAMES: tuple[str, ...] = ("container", "findings", "footprint", "gates", "honesty", "laps", "overhead")
+NAMES: tuple[str, ...] = (
+    "container", "findings", "footprint", "gates", "honesty", "inspections", "laps", "overhead",
+)  # fmt: skip

@@ -5,6 +5,8 @@ A page that wants one holds two comments, and what stands between them is replac
     <!-- bench: NAME -->
     <!-- end bench -->
 
+With NAME.VIEW it is not the benchmark's table but one of its other `VIEWS`.
+
 benchmarks/README.md is written whole.
 """
 
@@ -21,7 +23,7 @@ from benchmarks import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).resolve().parent / "results"
-MARK = re.compile(r"(?P<begin><!-- bench: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end bench -->)", re.DOTALL)
+MARK = re.compile(r"(?P<begin><!-- bench: (?P<name>[\w.-]+) -->\n).*?(?P<end><!-- end bench -->)", re.DOTALL)
 
 Results = dict[str, dict[str, Any]]
 
@@ -37,18 +39,23 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def table(name: str, results: Results) -> str:
-    """One benchmark's table, and below it where and when it was measured.
+def table(wanted: str, results: Results) -> str:
+    """One benchmark's table or other view, and below it where and when it was measured.
 
     Raises:
-        ValueError: there is no benchmark of that name.
+        ValueError: there is no benchmark of that name, or it has no such view.
     """
+    name, _, view = wanted.partition(".")
     if name not in NAMES:
         raise ValueError(f"no benchmark {name!r}; there are {', '.join(NAMES)}")
     if name not in results:
         return f"*Not measured yet: `python -m benchmarks {name}`.*\n"
     result = results[name]
-    body = import_module(f"benchmarks.{name}").table(result["data"]).strip()
+    module = import_module(f"benchmarks.{name}")
+    views = {"": module.table, **getattr(module, "VIEWS", {})}
+    if view not in views:
+        raise ValueError(f"{name} has no view {view!r}")
+    body = views[view](result["data"]).strip()
     return f"{body}\n\n*{_where(result)}; {result['date']}; `benchmarks/{name}.py`.*\n"
 
 

@@ -87,6 +87,73 @@ def test_a_benchmark_that_does_not_exist_is_refused() -> None:
         render.fill("<!-- bench: none -->\n<!-- end bench -->", {})
 
 
+def test_a_benchmark_has_the_views_that_a_page_may_want_and_no_others() -> None:
+    files = {"count": 149, "slowest": "a", "seconds": 0.5, "crashed": [], "errors": []}
+    row = {
+        "model": "captcha",
+        "job": "is it one?",
+        "file": "a/b.onnx",
+        "inputs": ["x float32[n]"],
+        "outputs": ["y float32[n]", "z int64[n]"],
+        "rows": {"are": "independent", "why": "so it is", "axes": {"x": 0, "y": 1, "z": 0}},
+        "padding": {"t": "sensitive"},
+        "unknown": [],
+        "findings": [{"code": "HL407", "severity": "info", "message": "a|b"}],
+        "beyond_s": 10.1,
+        "own_s": 0.4,
+    }
+    said = [
+        "model  a.onnx",
+        "format  IR 8",
+        "run  yes",
+        "",
+        "error 1",
+        "  node n",
+        "",
+        "info 2",
+        "",
+        "info 3",
+    ]
+    data = {"models": [row], "files": files, "shown": [*said, "", "1 error, 0 warnings, 2 info"]}
+    results = {"inspections": {**RESULT, "data": data}}
+    view = render.table("inspections.models", results)
+    assert view.startswith(
+        "## captcha\nIs it one? `a/b.onnx`: `x float32[n]` → `y float32[n]`, `z int64[n]`.\n\n"
+        "Rows: independent, so it is. They lie along axis 0 of `x`, `z`; axis 1 of `y`. "
+        "Padding along `t` changes the answers.\n"
+    )
+    assert r"| info | [HL407](../reference/findings/HL407.md) | a\|b |" in view
+    rows = render.table("inspections", results).splitlines()
+    assert "| captcha | 0 | 0 | 1 | 10.1 s | 0.4 s | 10 s | **no** |" in rows
+    assert any(r.startswith("| 149 models") and r.endswith("| yes |") for r in rows)
+    assert render.table("inspections.shown", results).startswith(
+        "```text\n$ hotlap inspect common.onnx\nmodel  a.onnx\nrun  yes\n\nerror 1\n  node n\n\n"
+        "info 2\n\n…\n\n1 error, 0 warnings, 2 info\n```\n"
+    )
+    with pytest.raises(ValueError, match="inspections has no view 'none'"):
+        render.table("inspections.none", results)
+
+
+@pytest.mark.slow
+def test_the_output_on_the_first_page_is_what_the_command_prints() -> None:
+    from benchmarks.inspections import SHOWN, _shown
+    from tests.real import real
+
+    kept, now = render.load()["inspections"]["data"]["shown"], _shown(real(SHOWN.name))
+    # Above the first blank line stands what hangs on the machine and on ONNX Runtime's version.
+    assert now[now.index("") :] == kept[kept.index("") :]
+    assert now[:3] == kept[:3]
+
+
+def test_what_is_confirmed_of_a_model_was_found_in_it() -> None:
+    from tests.inspect.confirmed import CONFIRMED
+
+    for row in render.load()["inspections"]["data"]["models"]:
+        told = [f"{f['code']} {f['message']}" for f in row["findings"]]
+        told += [f"rows {row['rows']['are']}", *(f"axis {a} of {n}" for n, a in row["rows"]["axes"].items())]
+        assert any(one.startswith(CONFIRMED[row["model"]].finding) for one in told), row["model"]
+
+
 def test_the_overview_has_machine_and_method_before_any_table() -> None:
     text = render.overview({"footprint": RESULT})
     places = [

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import onnx.backend.test
 import pytest
 
+from benchmarks.inspections import BACKEND, BACKEND_KINDS
 from hotlap.inspect import inspect
 
-DATA = Path(onnx.backend.test.__file__).parent / "data"
-KINDS = ("light", "pytorch-converted", "pytorch-operator", "real", "simple")
 
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", BACKEND_KINDS)
 def test_no_error_is_found(kind: str) -> None:
-    for path in sorted((DATA / kind).rglob("*.onnx")):
+    for path in sorted((BACKEND / kind).rglob("*.onnx")):
         found = inspect(path, probe=False)
         assert found.unknown == (), path
         assert [f for f in found.findings if f.severity == "error"] == [], path
 
 
 def test_they_are_all_there() -> None:
-    assert sum(len(list((DATA / kind).rglob("*.onnx"))) for kind in KINDS) >= 149
+    assert sum(len(list((BACKEND / kind).rglob("*.onnx"))) for kind in BACKEND_KINDS) >= 149

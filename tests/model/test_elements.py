@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from hotlap.model.elements import elements
+from hotlap.model.elements import dtype_name, elements
 from hotlap.model.walk import Walk
 from hotlap.tensors import DTYPES
 from tests import tiny
@@ -107,3 +107,9 @@ def test_agrees_with_onnx(path: Path) -> None:
     for value in inferred.graph.value_info:
         if value.type.HasField("tensor_type"):
             assert known.of(walk.root, value.name) == _NAMES[value.type.tensor_type.elem_type], value.name
+
+
+def test_types_have_the_names_that_hotlap_uses_everywhere() -> None:
+    assert dtype_name(T.FLOAT) == "float32"
+    assert dtype_name(T.INT4) == "int4"
+    assert dtype_name(T.UNDEFINED) == ""

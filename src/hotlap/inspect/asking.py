@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from hotlap.inspect.dims import Size
-from hotlap.model.constants import array
-from hotlap.model.walk import Node
+from hotlap.inspect.dims import Clash, Dims, Size
+from hotlap.model.constants import array, constant
+from hotlap.model.walk import Node, Scope, Walk
 
 if TYPE_CHECKING:
     from hotlap.inspect.shapes import Shapes
 
-__all__ = ["ASKED", "MOST", "Asked", "axis_of", "part"]
+__all__ = ["ASKED", "MOST", "Asked", "Given", "axis_of", "literal", "numbers", "part"]
 
 MOST = 64
 """A tensor of integers with more elements than this is no shape."""
@@ -28,6 +28,46 @@ class Asked:
 
     size: Size
     source: str = ""
+
+
+class Given(Protocol):
+    """What is known of that which a node reads."""
+
+    @property
+    def walk(self) -> Walk: ...
+
+    def input(self, node: Node, number: int) -> Dims | None:
+        """The shape of an input; None where not even its rank is known, or where it is left out."""
+
+    def ints(self, node: Node, number: int) -> tuple[Asked, ...] | None:
+        """An input of integers, number by number; None where not even their count is known."""
+
+    def pin(self, node: Node, clashes: Sequence[Clash], source: str = "") -> None:
+        """Takes note of symbols that the node pins down, and of the constant to blame."""
+
+
+def numbers(given: Given, node: Node, number: int, attribute: str = "") -> list[int] | None:
+    """Integers that the node reads from a constant, or from an attribute in older opsets."""
+    said = node.attribute(attribute) if attribute else None
+    if said is not None:
+        return [int(i) for i in (said if isinstance(said, list) else [said])]
+    asked = given.ints(node, number)
+    if asked is None or not all(isinstance(a.size, int) for a in asked):
+        return None
+    return [int(a.size) for a in asked if isinstance(a.size, int)]
+
+
+def literal(walk: Walk, scope: Scope, value: str) -> tuple[Asked, ...] | None:
+    """The numbers of a small constant of integers, with its name; None for anything else."""
+    tensor = walk.constant(scope, value)
+    if tensor is not None:
+        small = len(tensor.dims) <= 1 and all(0 <= d <= MOST for d in tensor.dims)
+        found = array(tensor) if small else None
+    else:
+        found = constant(walk, scope, value)
+    if found is None or found.size > MOST or not np.issubdtype(found.dtype, np.integer):
+        return None
+    return tuple(Asked(int(n), value) for n in found.reshape(-1))
 
 
 def axis_of(axis: int, rank: int) -> int:
@@ -61,22 +101,22 @@ def _asked_joined(s: Shapes, n: Node) -> _Asked:
 
 
 def _asked_picked(s: Shapes, n: Node) -> _Asked:
-    numbers, at = s.asked(n.proto.input[0]), s.numbers(n, 1)
-    if numbers is None or at is None:
+    asked, at = s.asked(n.proto.input[0]), numbers(s, n, 1)
+    if asked is None or at is None:
         return None
-    return tuple(numbers[axis_of(i, len(numbers))] for i in at)
+    return tuple(asked[axis_of(i, len(asked))] for i in at)
 
 
 def _asked_sliced(s: Shapes, n: Node) -> _Asked:
-    numbers = s.asked(n.proto.input[0])
-    start, end, step = s.numbers(n, 1, "starts"), s.numbers(n, 2, "ends"), s.numbers(n, 4) or [1]
-    if numbers is None or start is None or end is None or len(start) != 1 or len(end) != 1:
+    asked = s.asked(n.proto.input[0])
+    start, end, step = numbers(s, n, 1, "starts"), numbers(s, n, 2, "ends"), numbers(s, n, 4) or [1]
+    if asked is None or start is None or end is None or len(start) != 1 or len(end) != 1:
         return None
-    return numbers[start[0] : end[0] : step[0]]
+    return asked[start[0] : end[0] : step[0]]
 
 
 def _asked_filled(s: Shapes, n: Node) -> _Asked:
-    target = s.numbers(n, 0)
+    target = numbers(s, n, 0)
     tensor = n.attribute("value")
     fill = array(tensor) if tensor is not None else None
     if target is None or len(target) > 1 or fill is None or not np.issubdtype(fill.dtype, np.integer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from hotlap.inspect.cost import cost_of
+from hotlap.inspect.cost_apart import cost_of
 from hotlap.model import Anatomy, Model, WeightStats, anatomy, weight_stats
 from hotlap.model.diff import Difference, diff
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hotlap.errors import UsageError
 from hotlap.inspect.case import Case, Ran
-from hotlap.inspect.cost import cost_of
+from hotlap.inspect.cost_apart import cost_of
 from hotlap.inspect.evidence import Evidence, gather
 from hotlap.inspect.finding import SEVERITIES, THEMES
 from hotlap.inspect.inspection import Inspection, Judged

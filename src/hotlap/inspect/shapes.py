@@ -1,23 +1,19 @@
 """Shapes with symbols, followed from the inputs through the graph: `Shapes`.
 
 What an exporter wrote down about values inside is not looked at: it is what may be wrong. An operator that is
-not known here makes values of unknown shape, so whatever is said holds.
+not known here makes values of unknown shape, so whatever is said holds. What ONNX Runtime knows when it fuses
+is another question, for which `hotlap.inspect.fusions.shapes` does believe what was written down.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-import numpy.typing as npt
-
-from hotlap.inspect.asking import ASKED, MOST, Asked
+from hotlap.inspect.asking import ASKED, Asked, literal
 from hotlap.inspect.dims import Clash, Dims, Size
 from hotlap.inspect.shaping import ALL_ALIKE, SHAPE
-from hotlap.model.constants import array, constant
 from hotlap.model.walk import Node, Scope, Walk
 
 __all__ = ["Shapes", "Stuck", "shapes"]
@@ -67,7 +63,7 @@ class Shapes:
     def asked(self, value: str) -> tuple[Asked, ...] | None:
         """A tensor of integers, number by number; None where not even their count is known."""
         if value not in self._asked:
-            self._asked[value] = self._literal(value)
+            self._asked[value] = literal(self.walk, self.walk.root, value)
         return self._asked[value]
 
     # ── one node ──────────────────────────────────────────────────────────────────────────────────────
@@ -94,35 +90,12 @@ class Shapes:
         names = node.proto.input
         return self._dims.get(names[number]) if number < len(names) and names[number] else None
 
-    def numbers(self, node: Node, number: int, attribute: str = "") -> list[int] | None:
-        """Integers that the node reads from a constant, or from an attribute in older opsets."""
-        said = node.attribute(attribute) if attribute else None
-        if said is not None:
-            return [int(i) for i in (said if isinstance(said, list) else [said])]
+    def ints(self, node: Node, number: int) -> tuple[Asked, ...] | None:
         names = node.proto.input
-        asked = self.asked(names[number]) if number < len(names) and names[number] else None
-        if asked is None or not all(isinstance(a.size, int) for a in asked):
-            return None
-        return [int(a.size) for a in asked if isinstance(a.size, int)]
+        return self.asked(names[number]) if number < len(names) and names[number] else None
 
     def pin(self, node: Node, clashes: Sequence[Clash], source: str = "") -> None:
         self.stuck += [Stuck(node, source, c) for c in clashes]
-
-    def _literal(self, value: str) -> tuple[Asked, ...] | None:
-        numbers = _small(self.walk, self.walk.root, value)
-        return None if numbers is None else tuple(Asked(int(n), value) for n in numbers.reshape(-1))
-
-
-def _small(walk: Walk, scope: Scope, value: str) -> npt.NDArray[Any] | None:
-    tensor = walk.constant(scope, value)
-    if tensor is not None:
-        small = len(tensor.dims) <= 1 and all(0 <= d <= MOST for d in tensor.dims)
-        found = array(tensor) if small else None
-    else:
-        found = constant(walk, scope, value)
-    if found is None or found.size > MOST or not np.issubdtype(found.dtype, np.integer):
-        return None
-    return found
 
 
 def _declared(root: Scope, name: str) -> Dims | None:

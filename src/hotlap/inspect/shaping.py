@@ -6,24 +6,20 @@ Sources: ONNX's Operators.md, ORT's ContribOperators.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
-from hotlap.inspect.asking import axis_of, part
+from hotlap.inspect.asking import Given, axis_of, numbers, part
 from hotlap.inspect.dims import Clash, Dims, broadcast, joined, reshaped
 from hotlap.model.constants import constant
 from hotlap.model.walk import Node
 
-if TYPE_CHECKING:
-    from hotlap.inspect.shapes import Shapes
-
 __all__ = ["ALL_ALIKE", "SHAPE", "reduced"]
 
 
-def _first(s: Shapes, n: Node) -> Dims | None:
+def _first(s: Given, n: Node) -> Dims | None:
     return s.input(n, 0)
 
 
-def _constant_dims(s: Shapes, n: Node) -> Dims | None:
+def _constant_dims(s: Given, n: Node) -> Dims | None:
     tensor = n.attribute("value")
     if tensor is not None:
         return tuple(int(d) for d in tensor.dims)
@@ -31,23 +27,23 @@ def _constant_dims(s: Shapes, n: Node) -> Dims | None:
     return None if found is None else found.shape
 
 
-def _elementwise(s: Shapes, n: Node) -> Dims | None:
+def _elementwise(s: Given, n: Node) -> Dims | None:
     dims, clashes = broadcast([s.input(n, i) for i in range(len(n.proto.input))])
     s.pin(n, clashes, _guilty(s, n))
     return dims
 
 
-def _guilty(s: Shapes, n: Node) -> str:
+def _guilty(s: Given, n: Node) -> str:
     """The first constant that the node reads: what holds a size that the rest does not have."""
     return next((v for v in n.proto.input if v and s.walk.is_constant(n.scope, v)), "")
 
 
-def _matmul(s: Shapes, n: Node) -> Dims | None:
+def _matmul(s: Given, n: Node) -> Dims | None:
     wide = {"QLinearMatMul": 3, "MatMul": 1, "MatMulInteger": 1, "MatMulIntegerToFloat": 1}
     return _product(s, n, s.input(n, 0), s.input(n, wide.get(n.proto.op_type, 1)))
 
 
-def _product(s: Shapes, n: Node, a: Dims | None, b: Dims | None) -> Dims | None:
+def _product(s: Given, n: Node, a: Dims | None, b: Dims | None) -> Dims | None:
     if a is None or b is None or not a or not b:
         return None
     before, clashes = broadcast([a[:-2], b[:-2]])
@@ -57,30 +53,30 @@ def _product(s: Shapes, n: Node, a: Dims | None, b: Dims | None) -> Dims | None:
     return (*before, *(a[-2:-1]), *(b[-1:] if len(b) > 1 else ()))
 
 
-def _gemm(s: Shapes, n: Node) -> Dims | None:
+def _gemm(s: Given, n: Node) -> Dims | None:
     a, b = s.input(n, 0), s.input(n, 3 if n.proto.op_type == "QGemm" else 1)
     if a is None or b is None or len(a) != 2 or len(b) != 2:
         return None
     return a[1 if n.attribute("transA", 0) else 0], b[0 if n.attribute("transB", 0) else 1]
 
 
-def _conv(s: Shapes, n: Node) -> Dims | None:
+def _conv(s: Given, n: Node) -> Dims | None:
     at = {"QLinearConv": 3}.get(n.proto.op_type, 1)
     x, w = s.input(n, 0), s.input(n, at)
     return None if x is None or w is None or not w else (x[0], w[0], *(None,) * (len(x) - 2))
 
 
-def _pool(s: Shapes, n: Node) -> Dims | None:
+def _pool(s: Given, n: Node) -> Dims | None:
     x = s.input(n, 0)
     return None if x is None else (*x[:2], *(None,) * (len(x) - 2))
 
 
-def _global(s: Shapes, n: Node) -> Dims | None:
+def _global(s: Given, n: Node) -> Dims | None:
     x = s.input(n, 0)
     return None if x is None else (*x[:2], *(1,) * (len(x) - 2))
 
 
-def _transpose(s: Shapes, n: Node) -> Dims | None:
+def _transpose(s: Given, n: Node) -> Dims | None:
     x = s.input(n, 0)
     if x is None:
         return None
@@ -90,8 +86,8 @@ def _transpose(s: Shapes, n: Node) -> Dims | None:
     return tuple(x[i] for i in order)
 
 
-def _reshape(s: Shapes, n: Node) -> Dims | None:
-    target = s.asked(n.proto.input[1]) if len(n.proto.input) > 1 else None
+def _reshape(s: Given, n: Node) -> Dims | None:
+    target = s.ints(n, 1)
     if target is None:
         return None
     dims, clashes = reshaped(s.input(n, 0), tuple(a.size for a in target), bool(n.attribute("allowzero", 0)))
@@ -99,7 +95,7 @@ def _reshape(s: Shapes, n: Node) -> Dims | None:
     return tuple(None if isinstance(d, int) and d < 0 else d for d in dims)
 
 
-def _flatten(s: Shapes, n: Node) -> Dims | None:
+def _flatten(s: Given, n: Node) -> Dims | None:
     x, axis = s.input(n, 0), n.attribute("axis", 1)
     if x is None or not -len(x) <= axis <= len(x):
         return None
@@ -109,8 +105,8 @@ def _flatten(s: Shapes, n: Node) -> Dims | None:
     return (*front, *back)
 
 
-def _squeeze(s: Shapes, n: Node) -> Dims | None:
-    x, axes = s.input(n, 0), s.numbers(n, 1, "axes")
+def _squeeze(s: Given, n: Node) -> Dims | None:
+    x, axes = s.input(n, 0), numbers(s, n, 1, "axes")
     if x is None or (axes is None and (None in x or any(isinstance(d, str) for d in x))):
         return None
     gone = {i for i, d in enumerate(x) if d == 1} if axes is None else {axis_of(a, len(x)) for a in axes}
@@ -120,8 +116,8 @@ def _squeeze(s: Shapes, n: Node) -> Dims | None:
     return tuple(d for i, d in enumerate(x) if i not in gone)
 
 
-def _unsqueeze(s: Shapes, n: Node) -> Dims | None:
-    x, axes = s.input(n, 0), s.numbers(n, 1, "axes")
+def _unsqueeze(s: Given, n: Node) -> Dims | None:
+    x, axes = s.input(n, 0), numbers(s, n, 1, "axes")
     if x is None or axes is None:
         return None
     rank = len(x) + len(axes)
@@ -131,13 +127,13 @@ def _unsqueeze(s: Shapes, n: Node) -> Dims | None:
     return tuple(1 if i in new else next(rest) for i in range(rank))
 
 
-def _concat(s: Shapes, n: Node) -> Dims | None:
+def _concat(s: Given, n: Node) -> Dims | None:
     dims, clashes = joined([s.input(n, i) for i in range(len(n.proto.input))], n.attribute("axis", 0))
     s.pin(n, clashes, _guilty(s, n))
     return dims
 
 
-def _along_axis_unknown(s: Shapes, n: Node) -> Dims | None:
+def _along_axis_unknown(s: Given, n: Node) -> Dims | None:
     x, axis = s.input(n, 0), n.attribute("axis", -1 if n.proto.op_type == "TopK" else 0)
     if x is None:
         return None
@@ -145,10 +141,10 @@ def _along_axis_unknown(s: Shapes, n: Node) -> Dims | None:
     return (*x[:at], None, *x[at + 1 :])
 
 
-def _slice(s: Shapes, n: Node) -> Dims | None:
+def _slice(s: Given, n: Node) -> Dims | None:
     x = s.input(n, 0)
-    starts = s.numbers(n, 1, "starts")
-    axes = s.numbers(n, 3, "axes")
+    starts = numbers(s, n, 1, "starts")
+    axes = numbers(s, n, 3, "axes")
     if x is None:
         return None
     if axes is None and starts is not None and len([v for v in n.proto.input[3:4] if v]) == 0:
@@ -159,7 +155,7 @@ def _slice(s: Shapes, n: Node) -> Dims | None:
     return tuple(None if i in cut else d for i, d in enumerate(x))
 
 
-def _gather(s: Shapes, n: Node) -> Dims | None:
+def _gather(s: Given, n: Node) -> Dims | None:
     x, at = s.input(n, 0), s.input(n, 1)
     if x is None or at is None:
         return None
@@ -167,11 +163,11 @@ def _gather(s: Shapes, n: Node) -> Dims | None:
     return (*x[:axis], *at, *x[axis + 1 :])
 
 
-def _second(s: Shapes, n: Node) -> Dims | None:
+def _second(s: Given, n: Node) -> Dims | None:
     return s.input(n, 1)
 
 
-def _reduce(s: Shapes, n: Node) -> Dims | None:
+def _reduce(s: Given, n: Node) -> Dims | None:
     x = s.input(n, 0)
     axes = reduced(s, n)
     if x is None or axes is None:
@@ -181,14 +177,14 @@ def _reduce(s: Shapes, n: Node) -> Dims | None:
     return tuple(d for i, d in enumerate(x) if i not in axes)
 
 
-def reduced(s: Shapes, n: Node) -> set[int] | None:
+def reduced(s: Given, n: Node) -> set[int] | None:
     """The axes that a ``Reduce…``, ``ArgMax`` or ``ArgMin`` node gathers up; None where not known."""
     x = s.input(n, 0)
     if x is None:
         return None
     if n.proto.op_type in ("ArgMax", "ArgMin"):
         return {axis_of(n.attribute("axis", 0), len(x))}
-    axes = s.numbers(n, 1, "axes")
+    axes = numbers(s, n, 1, "axes")
     if axes is None and len(n.proto.input) > 1 and n.proto.input[1]:
         return None
     if not axes:
@@ -196,8 +192,8 @@ def reduced(s: Shapes, n: Node) -> set[int] | None:
     return {axis_of(a, len(x)) for a in axes}
 
 
-def _expand(s: Shapes, n: Node) -> Dims | None:
-    target = s.asked(n.proto.input[1]) if len(n.proto.input) > 1 else None
+def _expand(s: Given, n: Node) -> Dims | None:
+    target = s.ints(n, 1)
     x = s.input(n, 0)
     if target is None or x is None:
         return None
@@ -207,8 +203,8 @@ def _expand(s: Shapes, n: Node) -> Dims | None:
     return dims
 
 
-def _tile(s: Shapes, n: Node) -> Dims | None:
-    x, times = s.input(n, 0), s.numbers(n, 1)
+def _tile(s: Given, n: Node) -> Dims | None:
+    x, times = s.input(n, 0), numbers(s, n, 1)
     if x is None or times is None or len(times) != len(x):
         return None if x is None else (None,) * len(x)
     return tuple(
@@ -216,18 +212,18 @@ def _tile(s: Shapes, n: Node) -> Dims | None:
     )
 
 
-def _of_shape(s: Shapes, n: Node) -> Dims | None:
-    target = s.asked(n.proto.input[0])
+def _of_shape(s: Given, n: Node) -> Dims | None:
+    target = s.ints(n, 0)
     return None if target is None else tuple(a.size for a in target)
 
 
-def _shape(s: Shapes, n: Node) -> Dims | None:
+def _shape(s: Given, n: Node) -> Dims | None:
     x = s.input(n, 0)
     return None if x is None else (len(x[part(n, len(x))]),)
 
 
-def _pad(s: Shapes, n: Node) -> Dims | None:
-    x, pads = s.input(n, 0), s.numbers(n, 1, "pads")
+def _pad(s: Given, n: Node) -> Dims | None:
+    x, pads = s.input(n, 0), numbers(s, n, 1, "pads")
     if x is None:
         return None
     if pads is None or len(pads) != 2 * len(x):
@@ -238,12 +234,12 @@ def _pad(s: Shapes, n: Node) -> Dims | None:
     )
 
 
-def _resize(s: Shapes, n: Node) -> Dims | None:
+def _resize(s: Given, n: Node) -> Dims | None:
     x = s.input(n, 0)
     return None if x is None else (None,) * len(x)
 
 
-def _recurrent(s: Shapes, n: Node) -> Dims | None:
+def _recurrent(s: Given, n: Node) -> Dims | None:
     """X [steps, rows, features] to Y [steps, directions, rows, hidden]; in layout 1 the rows stand first."""
     x, w = s.input(n, 0), s.input(n, 1)
     if x is None or w is None or len(x) != 3 or not w:
@@ -277,7 +273,7 @@ _REDUCE = (
     "ArgMax ArgMin ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
     "ReduceSum ReduceSumSquare"
 )
-SHAPE: Mapping[str, Callable[[Shapes, Node], Dims | None]] = {
+SHAPE: Mapping[str, Callable[[Given, Node], Dims | None]] = {
     **dict.fromkeys(_UNARY.split(), _first),
     **dict.fromkeys(_BROADCAST.split(), _elementwise),
     **dict.fromkeys(_REDUCE.split(), _reduce),

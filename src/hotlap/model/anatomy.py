@@ -80,7 +80,7 @@ def anatomy(model: Model, cost: Cost | None = None) -> Anatomy:
 
     Args:
         model: loaded either way; with ``external="report"`` also one whose weights are missing.
-        cost: what a call costs, where that was counted (`hotlap.inspect.cost.cost_of`).
+        cost: what a call costs, where that was counted (`hotlap.inspect.cost_apart.cost_of`).
     """
     counts = Counter(node.op for node in model.walk.nodes())
     return Anatomy(

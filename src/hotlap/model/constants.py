@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,13 @@ from hotlap.model.reference import is_external
 from hotlap.model.stored import as_tensor
 from hotlap.model.walk import Scope, Walk
 
-__all__ = ["array", "constant"]
+__all__ = ["array", "constant", "integers", "scalar"]
+
+_INTEGERS = (6, 7)
+_NUMBERS = (1, *_INTEGERS, 10, 11)
+"""int32 and int64; and with them float32, float16 and float64: what ORT reads where it matches patterns."""
+_MOST = 64
+"""A shape or a number has no more elements; larger tensors are not read."""
 
 
 def array(tensor: Any) -> npt.NDArray[Any] | None:
@@ -36,3 +44,21 @@ def constant(walk: Walk, scope: Scope, value: str) -> npt.NDArray[Any] | None:
         written = () if maker is None or maker.op != "Constant" else maker.proto.attribute
         tensor = next((t for a in written if (t := as_tensor(a)) is not None), None)
     return None if tensor is None else array(tensor)
+
+
+def scalar(tensor: Any) -> float | None:
+    """The value of a tensor of one number; None for anything else, and where its data lies elsewhere."""
+    values = _small(tensor, _NUMBERS)
+    return float(values.item()) if values is not None and values.size == 1 else None
+
+
+def integers(tensor: Any) -> tuple[int, ...] | None:
+    """The elements of a small tensor of int32 or int64; None for anything else."""
+    values = _small(tensor, _INTEGERS)
+    return None if values is None else tuple(int(v) for v in values.reshape(-1))
+
+
+def _small(tensor: Any, types: Sequence[int]) -> npt.NDArray[Any] | None:
+    if tensor is None or tensor.data_type not in types or math.prod(tensor.dims) > _MOST:
+        return None
+    return array(tensor)

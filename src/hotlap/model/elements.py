@@ -16,7 +16,7 @@ from hotlap.model.graph import onnx
 from hotlap.model.walk import ONNX, Node, Scope, Walk
 from hotlap.tensors import DTYPES
 
-__all__ = ["Elements", "elements"]
+__all__ = ["Elements", "dtype_name", "elements"]
 
 _BY_NUMBER = {d.onnx: d.name for d in DTYPES}
 _BY_ORT = {d.ort: d.name for d in DTYPES}
@@ -51,6 +51,11 @@ _INDICES = ("int32", "int64")
 """An operator outside of ONNX that reads these first, reads indices: its output is of another type."""
 
 
+def dtype_name(onnx_type: int) -> str:
+    """The name of a ``TensorProto.DataType``; "" where it is none that hotlap knows."""
+    return _BY_NUMBER.get(onnx_type, "")
+
+
 class Elements:
     """The element types of one model's values; names as in `hotlap.tensors.DType`, "" where unknown."""
 
@@ -78,12 +83,12 @@ class Elements:
 
     def _fill(self, scope: Scope) -> None:
         known = self._known[scope] = {
-            value: _BY_NUMBER.get(kind.tensor_type.elem_type, "")
+            value: dtype_name(kind.tensor_type.elem_type)
             for value, kind in scope.types.items()
             if kind.HasField("tensor_type")
         }
         for name, tensor in scope.weights.items():
-            known[name] = _BY_NUMBER.get(tensor.data_type, "")
+            known[name] = dtype_name(tensor.data_type)
         inner = iter(scope.inner)
         for node in scope.nodes:
             branches = [next(inner) for _ in node.subgraphs()]
@@ -122,14 +127,14 @@ class Elements:
             return _constant(node)
         if op == "ConstantOfShape":
             tensor = node.attribute("value")
-            return "float32" if tensor is None else _BY_NUMBER.get(tensor.data_type, "")
+            return "float32" if tensor is None else dtype_name(tensor.data_type)
         if number:
             return ""
         if op in _BY_ATTRIBUTE:
             attribute, default = _BY_ATTRIBUTE[op]
             said = node.attribute(attribute, default) or default
             if said:
-                return _BY_NUMBER.get(said, "") if isinstance(said, int) else ""
+                return dtype_name(said) if isinstance(said, int) else ""
         at = _LIKE.get(op, 0 if op in _BY_ATTRIBUTE else None)
         if at is None:
             return ""
@@ -140,7 +145,7 @@ class Elements:
 def _constant(node: Node) -> str:
     for attribute in node.proto.attribute:
         if attribute.name == "value":
-            return _BY_NUMBER.get(attribute.t.data_type, "")
+            return dtype_name(attribute.t.data_type)
         if attribute.name.startswith("value_"):
             kind = attribute.name.removeprefix("value_").rstrip("s")
             return {"float": "float32", "int": "int64", "string": "string"}.get(kind, "")

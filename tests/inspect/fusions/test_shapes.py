@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotlap.inspect.fusions.shapes import Shape, Shapes
+from hotlap.inspect.dims import Dims
+from hotlap.inspect.fusions.shapes import Shapes
 from hotlap.model.walk import Walk
 from tests import tiny
 from tests.tiny import T, info, node
 
 
-def shape_of(*nodes: onnx.NodeProto, x: Any = ("b", 4, 8), opset: int = 17, **weights: Any) -> Shape | None:
+def shape_of(*nodes: onnx.NodeProto, x: Any = ("b", 4, 8), opset: int = 17, **weights: Any) -> Dims | None:
     model = tiny.model(nodes, [info("x", T.FLOAT, x)], [info("y", T.FLOAT, None)], weights, opset=opset)
     del model.graph.output[:]
     walk = Walk(model)
@@ -44,7 +45,7 @@ INTS = {"axis0": np.array([0]), "last": np.array([-1]), "ids": np.zeros((2, 3), 
         (node("Reshape", ["x", "x"], ["y"]), None, {}),
     ],
 )
-def test_one_operator(made: onnx.NodeProto, expected: Shape | None, weights: dict[str, Any]) -> None:
+def test_one_operator(made: onnx.NodeProto, expected: Dims | None, weights: dict[str, Any]) -> None:
     assert shape_of(made, **weights) == expected
 
 

@@ -80,6 +80,13 @@ def test_a_node_without_a_name() -> None:
     assert found.node == ""
 
 
+def test_a_model_of_an_opset_before_onnx_runtimes_first_is_left_to_the_rule_on_operators() -> None:
+    model = tiny.add()
+    model.opset_import[0].version = 6
+    said = "Could not find an implementation for Add(6) node with name ''"
+    assert list(nodes_without_provider.find(case(model, refusal=said))) == []
+
+
 def test_nodes_that_a_strict_chain_leaves_to_the_cpu() -> None:
     placement = {
         "cuda": ('Conv "c1"', 'Conv "c2"', 'Relu "r"'),

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from hotlap.inspect.case import Ran
-from hotlap.inspect.rules import refused
+from hotlap.inspect.rules import nodes_without_provider, refused
 from tests import tiny
 from tests.inspect.cases import found
 
@@ -17,6 +19,19 @@ def test_a_refusal_is_an_error_in_onnx_runtimes_words(tmp_path: Path) -> None:
 def test_a_refused_operator_is_left_to_its_own_rule(tmp_path: Path) -> None:
     ran = Ran(refusal="No opset import for domain 'example.com'")
     assert found(refused, tiny.unknown_operator(), tmp_path, ran=ran) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Could not find an implementation for Conv(11) node with name 'c'",
+        "cuda does not take 3 of 6 nodes (2 Resize, NonZero), and the CPU was not asked for",
+    ],
+)
+def test_what_no_provider_takes_is_left_to_its_own_rule(tmp_path: Path, said: str) -> None:
+    ran = Ran(refusal=said)
+    assert found(refused, tiny.add(), tmp_path, ran=ran) == []
+    assert found(nodes_without_provider, tiny.add(), tmp_path, ran=ran) != []
 
 
 def test_a_crash_while_it_ran_is_an_error(tmp_path: Path) -> None:

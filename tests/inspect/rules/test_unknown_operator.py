@@ -78,7 +78,6 @@ def test_what_loaded_is_known(tmp_path: Path) -> None:
     "said",
     [
         "com.microsoft:Addd(-1) is not a registered function/op",
-        "Could not find an implementation for Conv(11) node with name 'c'",
         "No Op registered for Addd with domain_version of 17",
         "No opset import for domain 'example.com'",
     ],
@@ -87,6 +86,11 @@ def test_what_onnx_runtime_refuses_is_told_in_its_words(tmp_path: Path, said: st
     (finding,) = found(unknown_operator, tiny.add(), tmp_path, ran=Ran(refusal=f"Fatal error: {said}"))
     assert finding.message == f"ONNX Runtime refuses an operator: {said}"
     assert found(unknown_operator, tiny.add(), tmp_path, ran=Ran(refusal="another reason")) == []
+
+
+def test_an_operator_without_a_kernel_is_left_to_the_rule_on_providers(tmp_path: Path) -> None:
+    ran = Ran(refusal="Could not find an implementation for Conv(11) node with name 'c'")
+    assert found(unknown_operator, tiny.add(), tmp_path, ran=ran) == []
 
 
 def test_a_refused_operator_is_looked_up_in_the_graph(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hotlap.inspect.fusions.blockers import Blocked, Blocker, along, not_constant, wrong_dtype
-from hotlap.inspect.fusions.constants import dtype_name
 from hotlap.inspect.fusions.graph import Graph, Step
 from hotlap.inspect.fusions.pattern import Link, after, before, either, made, other
 from hotlap.inspect.fusions.running import Running
+from hotlap.model.elements import dtype_name
 
 __all__ = ["attention"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hotlap.inspect.fusions.blockers import Blocked, Blocker, along, not_constant
-from hotlap.inspect.fusions.constants import dtype_name, integers
 from hotlap.inspect.fusions.graph import Graph, Step
 from hotlap.inspect.fusions.pattern import Link, before
 from hotlap.inspect.fusions.running import Running
+from hotlap.model.constants import integers
+from hotlap.model.elements import dtype_name
 from hotlap.model.walk import Node, Walk
 
 __all__ = ["conv_batchnorm"]

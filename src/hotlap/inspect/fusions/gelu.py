@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 
 from hotlap.inspect.fusions.blockers import Blocked, Blocker, along, not_constant, wrong_dtype
-from hotlap.inspect.fusions.constants import scalar
 from hotlap.inspect.fusions.graph import Graph, Step
 from hotlap.inspect.fusions.pattern import SHAPE_OPS, Link, after, before, other
 from hotlap.inspect.fusions.running import Running
+from hotlap.model.constants import scalar
 
 __all__ = ["gelu"]
 

@@ -10,10 +10,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from hotlap.inspect.fusions.blockers import Blocked, Blocker, along, not_constant, wrong_dtype
-from hotlap.inspect.fusions.constants import dtype_name, integers
 from hotlap.inspect.fusions.graph import Graph, Step
 from hotlap.inspect.fusions.pattern import Link, after, before, either, made, other
 from hotlap.inspect.fusions.running import Running
+from hotlap.model.constants import integers
+from hotlap.model.elements import dtype_name
 
 __all__ = ["layer_norm"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hotlap.inspect.dims import Dims
 from hotlap.inspect.fusions.blockers import Blocked, Blocker, along, wrong_dtype
-from hotlap.inspect.fusions.constants import dtype_name
 from hotlap.inspect.fusions.graph import Step
 from hotlap.inspect.fusions.pattern import Link, before
 from hotlap.inspect.fusions.running import Running
-from hotlap.inspect.fusions.shapes import Shape
+from hotlap.model.elements import dtype_name
 
 __all__ = ["matmul_add"]
 
@@ -48,7 +48,7 @@ def _blocked(run: Running, link: Link, add: Step, bias: str) -> Blocked | None:
     return Blocked(product, f"{product.label} and {sum_.label}", tuple(found), 2 + len(link.crossed))
 
 
-def _fits(rows: Shape, weight: Shape, addend: Shape) -> bool:
+def _fits(rows: Dims, weight: Dims, addend: Dims) -> bool:
     """Whether Gemm takes them: a matrix, or fixed sizes, and one addend for each column."""
     if len(weight) != 2 or len(rows) < 2:
         return False
@@ -63,7 +63,7 @@ def _fits(rows: Shape, weight: Shape, addend: Shape) -> bool:
     )
 
 
-def _same_columns(run: Running, link: Link, weight: Shape) -> bool:
+def _same_columns(run: Running, link: Link, weight: Dims) -> bool:
     """Whether adding before the shape operators would add the same."""
     shapes = [run.shape(step.scope, step.output) for step in link.crossed]
     return all(s is not None and len(s) > 1 and s[-1] == weight[1] for s in shapes)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hotlap.inspect.case import Case
+from hotlap.inspect.dims import Dims
 from hotlap.inspect.fusions.graph import Graph, Step
-from hotlap.inspect.fusions.shapes import Shape, Shapes
+from hotlap.inspect.fusions.shapes import Shapes
 from hotlap.model.walk import ONNX, Node, Scope, Walk
 
 __all__ = ["Running", "running"]
@@ -58,7 +59,7 @@ class Running:
         """The file's graph that became an executed one; None for what ORT put in."""
         return self._scopes.get(executed.path)
 
-    def shape(self, scope: Scope, value: str) -> Shape | None:
+    def shape(self, scope: Scope, value: str) -> Dims | None:
         """The shape of a value of the executed graph, as far as the file tells."""
         home = self.scope(scope)
         return None if home is None else self._shapes.of(home, value)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hotlap.inspect.fusions.blockers import Blocked, along, wrong_dtype
-from hotlap.inspect.fusions.constants import dtype_name
 from hotlap.inspect.fusions.graph import Step
 from hotlap.inspect.fusions.pattern import Link, before
 from hotlap.inspect.fusions.running import Running
+from hotlap.model.elements import dtype_name
 
 __all__ = ["skip_layer_norm"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hotlap.inspect.by_operator import by_operator
 from hotlap.inspect.case import Case
-from hotlap.inspect.counting import by_operator
 from hotlap.inspect.finding import Finding, Rule
 
 __all__ = ["RULE", "find"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from hotlap.inspect.by_operator import by_operator
 from hotlap.inspect.case import Case, Ran
-from hotlap.inspect.counting import by_operator
 from hotlap.inspect.finding import Finding, Rule
-from hotlap.inspect.fusions.constants import dtype_name
+from hotlap.inspect.rules.unknown_operator import NO_KERNEL, too_old
+from hotlap.model.elements import elements
 from hotlap.model.walk import Node, Walk
 
-__all__ = ["RULE", "SAID", "find"]
+__all__ = ["NOT_TAKEN", "RULE", "find"]
 
 RULE = Rule(
     code="HL502",
@@ -21,11 +22,7 @@ RULE = Rule(
     needs="run",
 )
 
-SAID = re.compile(r"Could not find an implementation for (\w[\w.]*)\(\d+\) node with name '(.{0,500}?)'")
-"""What ORT says where it has the operator, but no code for it with these types."""
-_NOT_TAKEN = re.compile(
-    r"(\w+) does not take (\d+ of \d+ nodes \(.{0,500}?\)), and the CPU was not asked for"
-)
+NOT_TAKEN = re.compile(r"(\w+) does not take (\d+ of \d+ nodes \(.{0,500}?\)), and the CPU was not asked for")
 """What `hotlap.runtime.chain` says."""
 
 
@@ -34,9 +31,10 @@ def find(case: Case) -> Iterator[Finding]:
     ran = case.ran
     if ran is None:
         return
-    if kernel := SAID.search(ran.refusal):
-        yield _no_kernel(case, kernel[1], kernel[2])
-    elif taken := _NOT_TAKEN.search(ran.refusal):
+    if kernel := NO_KERNEL.search(ran.refusal):
+        if not too_old(case):  # the rule on operators tells it
+            yield _no_kernel(case, kernel[1], kernel[2])
+    elif taken := NOT_TAKEN.search(ran.refusal):
         yield _left(taken[1], taken[2])
     elif "cpu" in ran.placement and "cpu" not in case.runtime.providers:
         yield _left(", ".join(case.runtime.providers), _told(ran))
@@ -58,19 +56,9 @@ def _no_kernel(case: Case, op: str, name: str) -> Finding:
 
 
 def _types(walk: Walk, node: Node) -> str:
-    kinds: Iterable[str] = (_dtype(walk, node, v) for v in (*node.inputs, *node.outputs) if v)
-    known = [k for k in dict.fromkeys(kinds) if k]
+    kinds = elements(walk)
+    known = [k for k in dict.fromkeys((*kinds.read(node), *kinds.made(node))) if k]
     return f" of {' and '.join(known)}" if known else ""
-
-
-def _dtype(walk: Walk, node: Node, value: str) -> str:
-    home = walk.home(node.scope, value)
-    if home is None:
-        return ""
-    if value in home.types:
-        return dtype_name(home.types[value].tensor_type.elem_type)
-    tensor = walk.constant(home, value)
-    return "" if tensor is None else dtype_name(tensor.data_type)
 
 
 def _told(ran: Ran) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from hotlap.inspect.case import Case
 from hotlap.inspect.finding import Finding, Rule
-from hotlap.inspect.rules.unknown_operator import SAID
+from hotlap.inspect.rules.nodes_without_provider import NOT_TAKEN
+from hotlap.inspect.rules.unknown_operator import NO_KERNEL, SAID
 
 RULE = Rule(
     code="HL309",
@@ -15,14 +16,16 @@ RULE = Rule(
     severity="error",
     needs="run",
 )
+_TOLD = (SAID, NO_KERNEL, NOT_TAKEN)
+"""Refusals that the rules on operators and on nodes without a provider tell."""
 _ENDED = ("the process crashed", "the process ended")
 """How `hotlap.bench.process` tells that a process ended without an answer."""
 
 
 def find(case: Case) -> Iterator[Finding]:
     assert case.ran is not None
-    if SAID.search(case.ran.refusal):
-        return  # the rule on operators tells it
+    if any(said.search(case.ran.refusal) for said in _TOLD):
+        return
     if case.ran.refusal:
         yield RULE.found(
             f"it does not load: {case.ran.refusal.removeprefix('ONNX Runtime does not load it: ')}"

@@ -21,9 +21,10 @@ SAID = re.compile(
     r"No Op registered for (\w+) with domain_version of \d+"
     r"|(?:\S+:)?(\w+)\(\S+\) is not a registered function/op"
     r"|No opset import for domain '[^']*'"
-    r"|Could not find an implementation for (\w+)\(\d+\) node with name '[^']*'"
 )
 """How ONNX Runtime 1.24 to 1.32 refuses an operator; a group holds its name."""
+NO_KERNEL = re.compile(r"Could not find an implementation for (\w[\w.]*)\(\d+\) node with name '(.{0,500}?)'")
+"""What it says where it has the operator, but no code for it at that opset or with these types."""
 _FIRST = 7
 """The first opset that ONNX Runtime runs (onnxruntime.ai, "ONNX Runtime compatibility")."""
 
@@ -42,21 +43,27 @@ def find(case: Case) -> Iterator[Finding]:
     for op, (node, why) in found.items():
         nodes = f"; {counts[op]} nodes" if counts[op] > 1 else ""
         yield RULE.found(f"{op}: {why}{nodes}", node=node.label, fix=_fix(node))
-    said = SAID.search(refusal)
+    said = SAID.search(refusal) or (NO_KERNEL.search(refusal) if too_old(case) else None)
     if said and not found:
         yield _refused(case, said)
+
+
+def too_old(case: Case) -> bool:
+    """Whether ONNX Runtime has no code for the model's opset, whatever the types."""
+    opset = _opset(case, "")
+    return opset is not None and opset < _FIRST
 
 
 def _refused(case: Case, said: re.Match[str]) -> Finding:
     """In ONNX Runtime's words: it knows more than the file alone tells."""
     op = next(filter(None, said.groups()), "")
     first = next((n.label for n in case.walk.nodes() if n.proto.op_type == op), "")
-    opset = _opset(case, "")
-    old = opset is not None and opset < _FIRST
     return RULE.found(
         f"ONNX Runtime refuses an operator: {said.group()}",
         node=first,
-        fix=f"export again: ONNX Runtime begins with opset {_FIRST}, this is {opset}" if old else "",
+        fix=f"export again: ONNX Runtime begins with opset {_FIRST}, this is {_opset(case, '')}"
+        if too_old(case)
+        else "",
     )
 
 
@@ -74,7 +81,7 @@ def _why(case: Case, node: Node) -> str:
 
 
 def _opset(case: Case, domain: str) -> int | None:
-    versions = case.anatomy.opset
+    versions = {o.domain: int(o.version) for o in case.walk.model.opset_import}
     if domain in ONNX:
         return next((versions[d] for d in ("", "ai.onnx") if d in versions), None)
     return versions.get(domain)

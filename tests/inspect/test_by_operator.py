@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hotlap.inspect.counting import by_operator
+from hotlap.inspect.by_operator import by_operator
 
 
 def test_the_most_frequent_come_first() -> None:

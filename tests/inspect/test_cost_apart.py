@@ -6,7 +6,7 @@ import numpy as np
 from onnx import TensorProto as T
 from onnx import helper
 
-from hotlap.inspect.cost import cost_of
+from hotlap.inspect.cost_apart import cost_of
 from hotlap.model.cost import count_cost
 from tests import tiny
 

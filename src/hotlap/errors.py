@@ -11,6 +11,8 @@
     ├── StorageError          make room or give permission: nothing was left half-written
     ├── TargetFailed          a measured process crashed, hung or refused the model
     ├── Overloaded            try again later
+    ├── NotReady              try again later, or ask another server
+    │   └── Draining              the server is about to stop: ask another one
     ├── DeadlineExceeded      try again later, or allow more time
     ├── Cancelled             nothing: the caller itself took the call back
     └── VerificationFailed    a gate said no
@@ -23,10 +25,12 @@ from __future__ import annotations
 __all__ = [
     "Cancelled",
     "DeadlineExceeded",
+    "Draining",
     "HotlapError",
     "InputError",
     "MissingExtra",
     "ModelError",
+    "NotReady",
     "Overloaded",
     "PlanError",
     "ProviderUnavailable",
@@ -96,6 +100,14 @@ class TargetFailed(HotlapError):
 
 class Overloaded(HotlapError):
     """The queue is full."""
+
+
+class NotReady(HotlapError):
+    """A server, or a model of it, has not been warmed yet."""
+
+
+class Draining(NotReady):
+    """A server is about to stop: what it accepted it finishes, new requests it refuses."""
 
 
 class DeadlineExceeded(HotlapError):

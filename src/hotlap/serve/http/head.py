@@ -30,6 +30,8 @@ END = b"\r\n\r\n"
 """What every head ends with, and holds nowhere else."""
 
 _ALONE = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)")
+_REQUEST_LINE = re.compile(rb"[A-Z-]+ [\x21-\x7e]+ HTTP/([0-9]\.[0-9])\r\n")
+"""With one blank each (RFC 9112, 3), where the parser would let several pass."""
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 _ONLY_ONCE = frozenset(
     {
@@ -127,11 +129,14 @@ def read_head(block: bytes, limits: Limits) -> Head:
             read, and neither can what follows it.
     """
     might_become_a_head(block, limits)
+    line = _REQUEST_LINE.match(block)
+    if line is None:
+        raise Malformed("the first line is not METHOD ADDRESS HTTP/1.1")
+    version = line[1].decode()
+    if version not in ("1.1", "1.0"):
+        raise VersionNotSupported(f"HTTP/{version} is not spoken here: HTTP/1.1")
     sink = _Sink()
     parser = _parsed(block, sink)
-    version = parser.get_http_version()
-    if version not in ("1.1", "1.0") or b" HTTP/1." not in block[: block.index(b"\r\n")]:
-        raise VersionNotSupported(f"HTTP/{version} is not spoken here: HTTP/1.1")
     if len(sink.lines) > limits.headers:
         raise HeadTooLarge(f"{len(sink.lines):,} header lines, at most {limits.headers:,} are taken")
     if len(sink.address) > limits.address:
@@ -148,7 +153,7 @@ def read_head(block: bytes, limits: Limits) -> Head:
         headers=headers,
         length=length,
         chunked=chunked,
-        keep_alive=parser.should_keep_alive(),
+        keep_alive=_kept(headers, version),
         old=version == "1.0",
         expects=_expects(headers, version) and (length > 0 or chunked),
     )
@@ -205,6 +210,12 @@ def _body(headers: Mapping[bytes, bytes], version: str) -> tuple[int, bool]:
     if not _LENGTH.fullmatch(length):
         raise Malformed("Content-Length is no number")
     return int(length), False
+
+
+def _kept(headers: Mapping[bytes, bytes], version: str) -> bool:
+    """By what the head says alone: the parser forgets it once a request without a body is complete."""
+    said = {word.strip() for word in headers.get(b"connection", b"").lower().split(b",")}
+    return b"close" not in said and (version == "1.1" or b"keep-alive" in said)
 
 
 def _expects(headers: Mapping[bytes, bytes], version: str) -> bool:

@@ -4,6 +4,7 @@
     ├── ModelError            mend the model file
     ├── PlanError             mend the plan: names the key and the nearest right one
     ├── InputError            mend the feed: every problem of it in one message
+    │   └── TooLarge              send less: more bytes or elements than are taken
     ├── UsageError            mend the call: an argument that makes no sense
     ├── Unavailable           install something on this machine
     │   ├── ProviderUnavailable   an execution provider does not load or does not take the model
@@ -32,6 +33,7 @@ __all__ = [
     "ProviderUnavailable",
     "StorageError",
     "TargetFailed",
+    "TooLarge",
     "Unavailable",
     "UsageError",
     "VerificationFailed",
@@ -56,6 +58,10 @@ class InputError(HotlapError):
     def __init__(self, problems: str | list[str]) -> None:
         self.problems: list[str] = [problems] if isinstance(problems, str) else list(problems)
         super().__init__("\n".join(self.problems))
+
+
+class TooLarge(InputError):
+    """A request has, or would become, more than the limit; nothing was made of it."""
 
 
 class UsageError(HotlapError):

@@ -1,115 +1,63 @@
-"""What `/metrics` tells: `METRICS`, in the text format that Prometheus reads."""
+"""What `/metrics` tells: `METRICS`."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hotlap
-from hotlap.serve.statistics import BOUNDS, OUTCOMES, Spread, Statistics
+from hotlap.serve.exposition import Metric, Sample, Sources
+from hotlap.serve.statistics import OUTCOMES, Spread, Statistics
 
 if TYPE_CHECKING:
-    from hotlap.serve.engine import Engine
     from hotlap.serve.served import Served
+    from hotlap.serve.track import Load
 
-__all__ = ["CONTENT_TYPE", "METRICS", "Metric", "render"]
-
-CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
-"""Source: Prometheus, "Exposition formats", text format."""
+__all__ = ["METRICS"]
 
 _NS = 1e-9
 _STARTED = time.time()
-
-Labels = Mapping[str, str]
-Sample = tuple[Labels, float | Spread]
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric.
-
-    Attributes:
-        name: in full.
-        kind: "counter", "gauge" or "histogram".
-        help: what it counts, one line.
-        labels: what its samples differ by.
-        samples: labels and value of each sample, now.
-    """
-
-    name: str
-    kind: str
-    help: str
-    labels: tuple[str, ...]
-    samples: Callable[[Engine], Iterator[Sample]]
-
-
-def render(engine: Engine) -> bytes:
-    """Every metric, as text."""
-    lines: list[str] = []
-    for metric in METRICS:
-        lines.append(f"# HELP {metric.name} {metric.help}")
-        lines.append(f"# TYPE {metric.name} {metric.kind}")
-        for labels, value in metric.samples(engine):
-            if isinstance(value, Spread):
-                lines += _histogram(metric.name, labels, value)
-            else:
-                lines.append(f"{metric.name}{_braces(labels)} {value:.17g}")
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _histogram(name: str, labels: Labels, spread: Spread) -> Iterator[str]:
-    total = 0
-    for bound, count in zip((*_SECONDS, "+Inf"), spread.counts, strict=True):
-        total += count
-        yield f"{name}_bucket{_braces({**labels, 'le': bound})} {total}"
-    yield f"{name}_sum{_braces(labels)} {spread.ns * _NS:.17g}"
-    yield f"{name}_count{_braces(labels)} {total}"
-
-
-_SECONDS = tuple(f"{bound * _NS:g}" for bound in BOUNDS)
-
-
-def _braces(labels: Labels) -> str:
-    if not labels:
-        return ""
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 # ── where the numbers come from ──────────────────────────────────────────────────────────────────────────
 
 
-def _server(value: Callable[[Engine], float | None], engine: Engine) -> Iterator[Sample]:
+def _server(value: Callable[[Sources], float | None], sources: Sources) -> Iterator[Sample]:
     """One number of the server; None: not to be had on this system."""
-    number = value(engine)
+    number = value(sources)
     if number is not None:
         yield {}, number
 
 
-def _version(engine: Engine) -> Iterator[Sample]:
+def _version(sources: Sources) -> Iterator[Sample]:
     yield {"version": hotlap.__version__}, 1
 
 
-def _each(value: Callable[[Engine, Served], float | Spread], engine: Engine) -> Iterator[Sample]:
+def _each(value: Callable[[Served], float | Spread], sources: Sources) -> Iterator[Sample]:
     """One value of each model."""
-    for model in engine.models.values():
-        yield {"model": model.name, "version": model.version}, value(engine, model)
+    for model in sources.engine.models.values():
+        yield {"model": model.name, "version": model.version}, value(model)
 
 
-def _of(value: Callable[[Statistics], float | Spread]) -> Callable[[Engine], Iterator[Sample]]:
-    return partial(_each, lambda engine, model: value(model.statistics))
+def _loads(value: Callable[[Load], float]) -> Callable[[Sources], Iterator[Sample]]:
+    """What goes on at each model."""
+
+    def samples(sources: Sources) -> Iterator[Sample]:
+        return _each(lambda model: value(sources.engine.load(model)), sources)
+
+    return samples
 
 
-def _outcomes(engine: Engine, *, spreads: bool) -> Iterator[Sample]:
-    for model in engine.models.values():
+def _of(value: Callable[[Statistics], float | Spread]) -> Callable[[Sources], Iterator[Sample]]:
+    return partial(_each, lambda model: value(model.statistics))
+
+
+def _outcomes(sources: Sources, *, spreads: bool) -> Iterator[Sample]:
+    for model in sources.engine.models.values():
         for outcome, spread in model.statistics.requests.items():
             labels = {"model": model.name, "version": model.version, "outcome": outcome}
             if not spreads:
@@ -126,22 +74,22 @@ _REASONS = {
 }
 
 
-def _failures(engine: Engine) -> Iterator[Sample]:
-    for model in engine.models.values():
+def _failures(sources: Sources) -> Iterator[Sample]:
+    for model in sources.engine.models.values():
         requests = model.statistics.requests
         for reason, outcomes in _REASONS.items():
             labels = {"model": model.name, "version": model.version, "reason": reason}
             yield labels, sum(requests[o].count for o in outcomes)
 
 
-def _resident(engine: Engine) -> float | None:
+def _resident(sources: Sources) -> float | None:
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return None
 
 
-def _descriptors(engine: Engine) -> float | None:
+def _descriptors(sources: Sources) -> float | None:
     try:
         return len(os.listdir("/proc/self/fd")) - 1  # noqa: PTH208  one of them is this listing's own
     except OSError:
@@ -152,7 +100,7 @@ _MODEL = ("model", "version")
 _TRITON = "Triton's name for {}."
 
 
-def _metric(name: str, kind: str, text: str, samples: Callable[[Engine], Iterator[Sample]]) -> Metric:
+def _metric(name: str, kind: str, text: str, samples: Callable[[Sources], Iterator[Sample]]) -> Metric:
     return Metric(name, kind, text, _MODEL, samples)
 
 
@@ -163,16 +111,18 @@ METRICS: tuple[Metric, ...] = (
         "gauge",
         "1 while every model is warm and the server is not about to stop.",
         (),
-        partial(_server, lambda e: int(e.ready)),
+        partial(_server, lambda s: int(s.engine.ready)),
     ),
     Metric(
         "hotlap_inside",
         "gauge",
         "Requests that were accepted and are not over, of all models.",
         (),
-        partial(_server, lambda e: e.inside),
+        partial(_server, lambda s: s.engine.inside),
     ),
-    _metric("hotlap_model_ready", "gauge", "1 when the model is warm.", partial(_each, lambda e, m: int(m.ready))),
+    _metric(
+        "hotlap_model_ready", "gauge", "1 when the model is warm.", partial(_each, lambda m: int(m.ready))
+    ),
     Metric(
         "hotlap_requests_total",
         "counter",
@@ -183,11 +133,13 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "hotlap_request_seconds",
         "histogram",
-        "From a request's last byte to its answer that is ready for the socket. Outcomes that never came are left out.",
+        "From a request's last byte to its answer that is ready for the socket.",
         (*_MODEL, "outcome"),
         partial(_outcomes, spreads=True),
     ),
-    _metric("hotlap_queue_seconds", "histogram", "Answered requests: waiting for a lane.", _of(lambda s: s.queue)),
+    _metric(
+        "hotlap_queue_seconds", "histogram", "Answered requests: waiting for a lane.", _of(lambda s: s.queue)
+    ),
     _metric(
         "hotlap_compute_seconds",
         "histogram",
@@ -212,45 +164,43 @@ METRICS: tuple[Metric, ...] = (
         "hotlap_waiting",
         "gauge",
         "Requests that wait for a lane.",
-        partial(_each, lambda e, m: e.load(m).waiting),
+        _loads(lambda load: load.waiting),
     ),
     _metric(
         "hotlap_waiting_bytes",
         "gauge",
         "Bytes of the inputs of those that wait.",
-        partial(_each, lambda e, m: e.load(m).nbytes),
+        _loads(lambda load: load.nbytes),
     ),
-    _metric("hotlap_lanes", "gauge", "Threads that run calls.", partial(_each, lambda e, m: e.load(m).lanes)),
-    _metric(
-        "hotlap_lanes_busy", "gauge", "Those that run one now.", partial(_each, lambda e, m: e.load(m).busy)
-    ),
+    _metric("hotlap_lanes", "gauge", "Threads that run calls.", _loads(lambda load: load.lanes)),
+    _metric("hotlap_lanes_busy", "gauge", "Those that run one now.", _loads(lambda load: load.busy)),
     Metric(
         "hotlap_shared_memory_regions",
         "gauge",
         "Regions of shared memory that are registered.",
         (),
-        partial(_server, lambda e: len(e.shared.status())),
+        partial(_server, lambda s: len(s.shared.status())),
     ),
     Metric(
         "hotlap_shared_memory_bytes",
         "gauge",
         "Bytes of those regions.",
         (),
-        partial(_server, lambda e: e.shared.nbytes),
+        partial(_server, lambda s: s.shared.nbytes),
     ),
     Metric(
         "process_cpu_seconds_total",
         "counter",
         "CPU time of the process, all threads.",
         (),
-        partial(_server, lambda e: time.process_time()),
+        partial(_server, lambda s: time.process_time()),
     ),
     Metric(
         "process_start_time_seconds",
         "gauge",
         "When the process started, seconds since 1970.",
         (),
-        partial(_server, lambda e: _STARTED),
+        partial(_server, lambda s: _STARTED),
     ),
     Metric(
         "process_resident_memory_bytes",
@@ -282,7 +232,7 @@ METRICS: tuple[Metric, ...] = (
         "nv_inference_pending_request_count",
         "gauge",
         _TRITON.format("requests that wait"),
-        partial(_each, lambda e, m: e.load(m).waiting),
+        _loads(lambda load: load.waiting),
     ),
     _metric(
         "nv_inference_request_duration_us",

@@ -13,6 +13,9 @@ __all__ = ["LogSettings", "TraceSettings"]
 
 _LOGGER = "hotlap.serve"
 _SHOWN = 64
+"""Characters of a client's text that an error repeats."""
+_MOST = 16
+"""Problems that an error tells."""
 
 
 class LogSettings:
@@ -116,6 +119,8 @@ def _checked(wanted: Mapping[str, Any], checks: Mapping[str, Check]) -> dict[str
     problems: list[str] = []
     new: dict[str, Any] = {}
     for name, value in wanted.items():
+        if len(problems) == _MOST:
+            break
         if name not in checks:
             known = ", ".join(checks)
             problems.append(
@@ -126,8 +131,6 @@ def _checked(wanted: Mapping[str, Any], checks: Mapping[str, Check]) -> dict[str
             new[name] = None if value is None else checks[name](value)
         except _Wrong as wrong:
             problems.append(f"setting {name}: expected {wrong}, got {repr(value)[:_SHOWN]}")
-        if len(problems) == _SHOWN:
-            break
     if problems:
         raise InputError(problems)
     return new

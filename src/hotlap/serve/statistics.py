@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from dataclasses import dataclass, field
-
 from typing import TYPE_CHECKING
 
 from hotlap.errors import Cancelled, DeadlineExceeded, InputError, NotReady, Overloaded

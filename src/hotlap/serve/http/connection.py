@@ -255,9 +255,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._route.handler is None:
             self._asked = front.inference.asked(self._match, head.headers)
         if head.length > front.limits.body:
-            raise BodyTooLarge(
-                f"the body has {head.length:,} bytes, at most {front.limits.body:,} are taken"
-            )
+            raise BodyTooLarge(f"the body has {head.length:,} bytes, at most {front.limits.body:,} are taken")
 
     def _turn_away(self, head: Head, error: Refused) -> None:
         """Refuses a request whose head is sound: the connection may go on where the body is there already."""
@@ -266,7 +264,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         del self._tail[: head.length]
         reply = refusal(error)
-        if head.method == "OPTIONS" and reply.status == 405 or head.path == b"*":
+        if (head.method == "OPTIONS" and reply.status == 405) or head.path == b"*":
             reply = Reply(204, headers=reply.headers)
         self._phase = _BUSY
         self._answer(reply)

@@ -99,9 +99,7 @@ class Inference:
             accepted if accepted in ENCODINGS else "",
         )
 
-    def begin(
-        self, asked: Asked, body: bytes | memoryview, arrived: int, done: Callable[[Job], None]
-    ) -> Job:
+    def begin(self, asked: Asked, body: bytes | memoryview, arrived: int, done: Callable[[Job], None]) -> Job:
         """A job for the engine.
 
         Args:
@@ -113,13 +111,15 @@ class Inference:
             InputError, TooLarge: the request cannot be read, or does not fit the model.
         """
         door = self._doors.get(asked.model)
-        if door is None or asked.version is not None or self._engine.models.get(asked.model) is not door.model:
+        if (
+            door is None
+            or asked.version is not None
+            or self._engine.models.get(asked.model) is not door.model
+        ):
             door = self._door(asked)
         if asked.encoding:
             body = inflate(body, asked.encoding, self._limits.body)
-        request = decode_infer(
-            body, asked.header_length, door.signature, most_elements=self._limits.elements
-        )
+        request = decode_infer(body, asked.header_length, door.signature, most_elements=self._limits.elements)
         job = Job(door.model, request, done, timeline=Timeline(arrived, perf_counter_ns()))
         if request.regions:
             self._read_texts(request, door.signature)
@@ -135,9 +135,7 @@ class Inference:
             return refusal(job.error or HotlapError("the model gave no answer"))
         model, signature = job.model, self._doors[asked.model].signature
         written = self._write(job, signature) if job.request.outputs else ()
-        body, length = encode_infer(
-            job.request, signature, model.name, model.version, job.outputs, written
-        )
+        body, length = encode_infer(job.request, signature, model.name, model.version, job.outputs, written)
         kind = b"application/json" if length is None else b"application/octet-stream"
         headers: tuple[tuple[bytes, bytes], ...] = ()
         if length is not None:

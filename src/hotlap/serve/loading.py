@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -67,12 +68,19 @@ def share_of(plan: Plan, cpus: int, models: int = 1) -> Share:
     return Share(threads, lanes, spin)
 
 
-def load(targets: Sequence[Target], *, allow_custom_ops: Sequence[str] = ()) -> list[Served]:
+def load(
+    targets: Sequence[Target | tuple[str, Target]],
+    *,
+    allow_custom_ops: Sequence[str] = (),
+    instead: Mapping[str, Any] | None = None,
+) -> list[Served]:
     """Loads models, each with its share of the CPUs. They are warmed when an `Engine` starts.
 
     Args:
-        targets: models (.onnx, .ort), plans (.toml), or folders that hold a plan.toml.
+        targets: models (.onnx, .ort), plans (.toml), or folders that hold a plan.toml; with a name before it
+            where it is not to be served under its own.
         allow_custom_ops: shared libraries that the plans may load, spelt as the plans spell them.
+        instead: fields of `Serve` that count instead of the plans' own.
 
     Returns:
         In the order of the targets.
@@ -83,15 +91,16 @@ def load(targets: Sequence[Target], *, allow_custom_ops: Sequence[str] = ()) -> 
     """
     if not targets:
         raise UsageError("no model is named: give a model file or a plan")
-    names = [name_of(target) for target in targets]
+    named = [t if isinstance(t, tuple) else (name_of(t), t) for t in targets]
+    names = [name for name, _ in named]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f'two targets would be served as "{name}": rename one of the files')
     cpus = usable_threads()
     loaded: list[Served] = []
     try:
-        for name, target in zip(names, targets, strict=True):
-            loaded.append(_load(name, target, cpus, len(targets), allow_custom_ops))
+        for name, target in named:
+            loaded.append(_load(name, target, cpus, len(named), allow_custom_ops, instead or {}))
     except BaseException:
         for served in loaded:
             served.runner.close()
@@ -110,9 +119,12 @@ def name_of(target: Target) -> str:
     return path.stem or path.absolute().stem
 
 
-def _load(name: str, target: Target, cpus: int, models: int, allowed: Sequence[str]) -> Served:
+def _load(
+    name: str, target: Target, cpus: int, models: int, allowed: Sequence[str], instead: Mapping[str, Any]
+) -> Served:
     plan, model, _ = find_plan(target, None)
-    serve = plan.serve or Serve()
+    serve = msgspec.structs.replace(plan.serve or Serve(), **instead)
+    plan = msgspec.structs.replace(plan, serve=serve)
     share = share_of(plan, cpus, models)
     facts = _facts(name, plan, model, serve)
     spin = _spin(name, plan, share)

@@ -11,7 +11,7 @@ __all__ = ["Chunks"]
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?")
 _LONGEST_LINE = 1024
 _MOST_TRAILERS = 8 * 1024
-"""Bytes. Trailers are read and forgotten: whoever let one speak for a header would let it in by the back door."""
+"""Bytes. Trailers are read and forgotten: one that passed for a header would come in by the back door."""
 
 
 class Chunks:

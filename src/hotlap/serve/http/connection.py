@@ -44,9 +44,9 @@ class Connection(asyncio.BufferedProtocol):
     """One client's connection."""
 
     __slots__ = (
-        "_advancing", "_asked", "_block", "_body", "_choked", "_chunks", "_done", "_filled", "_front", "_half",
-        "_head", "_held", "_job", "_match", "_moved", "_paused", "_phase", "_route", "_searched", "_since",
-        "_tail", "_transport", "_unsent", "_until", "_whole",
+        "_advancing", "_asked", "_block", "_body", "_choked", "_chunks", "_done", "_filled", "_front",
+        "_half", "_head", "_held", "_job", "_match", "_moved", "_paused", "_phase", "_route", "_searched",
+        "_since", "_tail", "_transport", "_unsent", "_until", "_whole",
     )  # fmt: skip
 
     def __init__(self, front: Front) -> None:
@@ -264,7 +264,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         del self._tail[: head.length]
         reply = refusal(error)
-        if (head.method == "OPTIONS" and reply.status == 405) or head.path == b"*":
+        if head.path == b"*" or (head.method == "OPTIONS" and reply.status == 405):
             reply = Reply(204, headers=reply.headers)
         self._phase = _BUSY
         self._answer(reply)
@@ -315,7 +315,7 @@ class Connection(asyncio.BufferedProtocol):
             self._advance()
 
     def _hold(self, nbytes: int) -> bool:
-        """Counts a body's bytes until it is answered; refuses the request where there are too many already."""
+        """Counts a body's bytes until it is answered; refuses it where there are too many already."""
         front = self._front
         if front.bodies - self._held + nbytes > front.limits.bodies:
             self._refuse(Overloaded(f"bodies of {front.limits.bodies:,} bytes arrive or wait already"))

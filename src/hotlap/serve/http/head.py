@@ -1,7 +1,8 @@
 """The head of a request, read strictly: `read_head`.
 
-A head is read whole, once its last byte is there, by a parser of its own: nothing of one request can leak into
-the next. What two programs on the path might read in two ways (RFC 9112, 11.2: request smuggling) is refused.
+A head is read whole, once its last byte is there, by a parser of its own: nothing of one request can leak
+into the next. What two programs on the path might read in two ways (RFC 9112, 11.2: request smuggling) is
+refused.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _log = logging.getLogger("hotlap.serve")
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 _JOINED = 64 * 1024
-"""Bytes. Smaller answers are joined, so that one call of the system writes them; larger ones are not copied."""
+"""Bytes. Smaller answers are joined, so that one system call writes them; larger ones are not copied."""
 _LONGEST = 16 * 1024
 """Characters of an error's text."""
 

@@ -58,7 +58,7 @@ def render(metrics: Iterable[Metric], sources: Sources) -> bytes:
             if isinstance(value, Spread):
                 lines += _histogram(metric.name, labels, value)
             else:
-                lines.append(f"{metric.name}{_braces(labels)} {value:.17g}")
+                lines.append(f"{metric.name}{_braces(labels)} {value!r}")
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -67,7 +67,7 @@ def _histogram(name: str, labels: Labels, spread: Spread) -> Iterator[str]:
     for bound, count in zip((*_SECONDS, "+Inf"), spread.counts, strict=True):
         total += count
         yield f"{name}_bucket{_braces({**labels, 'le': bound})} {total}"
-    yield f"{name}_sum{_braces(labels)} {spread.ns / 1e9:.17g}"
+    yield f"{name}_sum{_braces(labels)} {spread.ns / 1e9!r}"
     yield f"{name}_count{_braces(labels)} {total}"
 
 

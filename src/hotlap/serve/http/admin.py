@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import hotlap
-from hotlap.errors import NotReady
+from hotlap.errors import InputError, NotReady
 from hotlap.serve.exposition import CONTENT_TYPE, Sources, render
 from hotlap.serve.http import regions, settings
 from hotlap.serve.http.named import served
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hotlap.serve.served import Served
     from hotlap.serve.statistics import Calls, Spread, Total
 
-__all__ = ["routes", "served"]
+__all__ = ["routes"]
 
 Body = bytes | memoryview
 
@@ -128,7 +128,9 @@ def _signature(model: Served) -> Signature:
 
 
 def _index(engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:
-    only_ready = settings.json_object(body).get("ready") is True
+    only_ready = settings.json_object(body).get("ready", False)
+    if not isinstance(only_ready, bool):
+        raise InputError(f"ready: expected true or false, got {repr(only_ready)[:64]}")
     models = [
         {
             "name": m.name,

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hotlap
 from hotlap.serve.exposition import Metric, Sample, Sources
 from hotlap.serve.statistics import OUTCOMES, Spread, Statistics
+from hotlap.serve.version import VERSION
 
 if TYPE_CHECKING:
     from hotlap.serve.served import Served
@@ -34,7 +34,7 @@ def _server(value: Callable[[Sources], float | None], sources: Sources) -> Itera
 
 
 def _version(sources: Sources) -> Iterator[Sample]:
-    yield {"version": hotlap.__version__}, 1
+    yield {"version": VERSION}, 1
 
 
 def _each(value: Callable[[Served], float | Spread], sources: Sources) -> Iterator[Sample]:

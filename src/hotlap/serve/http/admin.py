@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-import hotlap
 from hotlap.errors import InputError, NotReady
 from hotlap.serve.exposition import CONTENT_TYPE, Sources, render
 from hotlap.serve.http import regions, settings
@@ -19,6 +18,7 @@ from hotlap.serve.metrics import METRICS
 from hotlap.serve.settings import LogSettings, TraceSettings
 from hotlap.serve.shared import SharedMemory
 from hotlap.serve.status import NotOffered
+from hotlap.serve.version import VERSION
 from hotlap.wire import (
     BatchStats,
     Duration,
@@ -108,7 +108,7 @@ def _model_ready(engine: Engine, match: Match, body: Body, headers: Headers) -> 
 
 def _server(shared: SharedMemory, engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:
     extensions = (*EXTENSIONS, *(["system_shared_memory"] if shared.allowed else []))
-    return Reply(body=[server_metadata("hotlap", hotlap.__version__, extensions)])
+    return Reply(body=[server_metadata("hotlap", VERSION, extensions)])
 
 
 def _metadata(engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:

@@ -72,11 +72,12 @@ class Server:
         self.urls = listener.urls
         self.engine = Engine(models)
         self._listener, self._tls, self._drain = listener, tls, drain
+        shared = shared or SharedMemory()
         self._front = Front(
             self.engine,
-            (*admin.ROUTES, *infer.ROUTES),
+            (*admin.routes(shared), *infer.ROUTES),
             limits or Limits(),
-            shared or SharedMemory(),
+            shared,
             token=token,
         )
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -334,9 +334,10 @@ class Connection(asyncio.BufferedProtocol):
         self._phase = _BUSY
         self._until = _NEVER
         front = self._front
+        arrived = perf_counter_ns()
         try:
             if self._asked is not None:
-                job = front.inference.begin(self._asked, body, perf_counter_ns(), self._done)
+                job = front.inference.begin(self._asked, body, arrived, self._done)
                 self._job = job
                 front.engine.submit(job)
                 return
@@ -344,6 +345,8 @@ class Connection(asyncio.BufferedProtocol):
             reply = self._route.handler(front.engine, self._match, body, self._head.headers)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
             self._job = None
+            if self._asked is not None:
+                front.inference.refused(self._asked, error, arrived)
             reply = refusal(error)
         self._answer(reply)
 
@@ -354,6 +357,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             reply = self._front.inference.finish(self._asked, job)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
+            self._front.inference.refused(self._asked, error, job.timeline.arrived)
             reply = refusal(error)
         self._answer(reply)
 

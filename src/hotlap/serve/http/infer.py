@@ -9,8 +9,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from hotlap.errors import HotlapError
-from hotlap.serve.http.admin import served
 from hotlap.serve.http.limits import Limits
+from hotlap.serve.http.named import served
 from hotlap.serve.http.respond import Reply, refusal
 from hotlap.serve.http.routes import Headers, Match, Route
 from hotlap.serve.job import Job, Timeline
@@ -143,7 +143,15 @@ class Inference:
         if asked.accepted and sum(map(len, body)) >= _WORTH:
             body = [deflate(body, asked.accepted)]
             headers += ((b"Content-Encoding", asked.accepted.encode()), (b"Vary", b"Accept-Encoding"))
-        return Reply(200, body, (*headers, (b"Server-Timing", _timing(job.timeline))), kind)
+        finished = perf_counter_ns()
+        model.statistics.answered(job.timeline, finished)
+        return Reply(200, body, (*headers, (b"Server-Timing", _timing(job.timeline, finished))), kind)
+
+    def refused(self, asked: Asked, error: BaseException, arrived: int) -> None:
+        """Counts a request that never became a job, or whose answer could not be told."""
+        model = self._engine.models.get(asked.model)
+        if model is not None:
+            model.statistics.refused(error, arrived)
 
     def _door(self, asked: Asked) -> _Door:
         match = {"model": asked.model}
@@ -182,12 +190,12 @@ def _coding(value: bytes) -> str:
     return "" if name == "identity" else name
 
 
-def _timing(timeline: Timeline) -> bytes:
+def _timing(timeline: Timeline, finished: int) -> bytes:
     """The Server-Timing header, in milliseconds (https://www.w3.org/TR/server-timing/)."""
     parsed, started, computed = timeline.decoded, timeline.started, timeline.computed
     return b"parse;dur=%.3f, queue;dur=%.3f, compute;dur=%.3f, encode;dur=%.3f" % (
         (parsed - timeline.arrived) / 1e6,
         (started - parsed) / 1e6,
         (computed - started) / 1e6,
-        (perf_counter_ns() - computed) / 1e6,
+        (finished - computed) / 1e6,
     )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,7 @@ def fed(data: bytes, cuts: list[int], most: int = 10_000) -> tuple[Chunks, bytes
     chunks = Chunks(most)
     places = sorted({min(c, len(data)) for c in cuts} | {0, len(data)})
     rest = b""
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         rest += data[start:end] if chunks.complete else chunks.feed(data[start:end])
     return chunks, rest
 

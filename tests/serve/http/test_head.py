@@ -21,7 +21,10 @@ def head(*lines: str) -> bytes:
 
 def test_a_head_is_read() -> None:
     read = read_head(
-        head("POST /v2/a%20b?x=1&y HTTP/1.1", "Host: h", "CONTENT-Length: 12", "X: a ", "x: b", "Expect: 100-Continue"),
+        head(
+            "POST /v2/a%20b?x=1&y HTTP/1.1", "Host: h", "CONTENT-Length: 12", "X: a ", "x: b",
+            "Expect: 100-Continue",
+        ),
         LIMITS,
     )  # fmt: skip
     assert (read.method, read.path, read.query) == ("POST", b"/v2/a%20b", b"x=1&y")

@@ -34,7 +34,10 @@ TABLE = Table(
         ("GET", b"/v2/models/stats", "/v2/models/stats", {}),
         ("GET", b"/v2/models/a", "/v2/models/{model}", {"model": "a"}),
         ("POST", b"/v2/models/a%2Fb%20%C3%BC/infer", "/v2/models/{model}/infer", {"model": "a/b ü"}),
-        ("GET", b"/v2/models/a/versions/1", "/v2/models/{model}/versions/{version}", {"model": "a", "version": "1"}),
+        (
+            "GET", b"/v2/models/a/versions/1", "/v2/models/{model}/versions/{version}",
+            {"model": "a", "version": "1"},
+        ),
         ("POST", b"/v2/settings", "/v2/settings", {}),
         ("GET", b"/v2/settings", "/v2/settings", {}),
     ],

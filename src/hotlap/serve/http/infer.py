@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from hotlap.errors import HotlapError
+from hotlap.errors import HotlapError, ModelError
 from hotlap.serve.http.limits import Limits
 from hotlap.serve.http.named import served
 from hotlap.serve.http.respond import Reply, refusal
@@ -67,13 +67,24 @@ class _Door:
     model: Served
     signature: Signature
 
+    @classmethod
+    def of(cls, model: Served) -> _Door:
+        try:
+            return cls(model, Signature.of(model.runner.inputs, model.runner.outputs))
+        except ModelError as error:
+            raise ModelError(f"{model.name}: {error}") from error
+
 
 class Inference:
     """Reads and answers inference requests."""
 
     def __init__(self, engine: Engine, limits: Limits, shared: SharedMemory) -> None:
+        """
+        Raises:
+            ModelError: the protocol cannot carry what a model takes or gives.
+        """
         self._engine, self._limits, self._shared = engine, limits, shared
-        self._doors: dict[str, _Door] = {}
+        self._doors = {m.name: _Door.of(m) for m in engine.models.values()}
 
     def asked(self, match: Match, headers: Headers) -> Asked:
         """Reads what of the head concerns an inference.
@@ -111,11 +122,7 @@ class Inference:
             InputError, TooLarge: the request cannot be read, or does not fit the model.
         """
         door = self._doors.get(asked.model)
-        if (
-            door is None
-            or asked.version is not None
-            or self._engine.models.get(asked.model) is not door.model
-        ):
+        if door is None or asked.version is not None:
             door = self._door(asked)
         if asked.encoding:
             body = inflate(body, asked.encoding, self._limits.body)
@@ -157,12 +164,7 @@ class Inference:
         match = {"model": asked.model}
         if asked.version is not None:
             match["version"] = asked.version
-        model = served(self._engine, match)
-        door = self._doors.get(model.name)
-        if door is None or door.model is not model:
-            door = _Door(model, Signature.of(model.runner.inputs, model.runner.outputs))
-            self._doors[model.name] = door
-        return door
+        return self._doors[served(self._engine, match).name]
 
     def _read_texts(self, request: InferRequest, signature: Signature) -> None:
         """Reads texts, which have no fixed size; numbers are read by whoever runs the job."""
@@ -177,7 +179,7 @@ class Inference:
         """Puts outputs where the request wants them in shared memory; returns which."""
         written = []
         for wanted in job.request.outputs:
-            if wanted.region is not None and job.outputs is not None:
+            if wanted.region is not None and not wanted.classes and job.outputs is not None:
                 data = signature.packed(wanted.name, job.outputs[wanted.name])
                 self._shared.write(wanted.region, [data])
                 written.append(wanted.name)

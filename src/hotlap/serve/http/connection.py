@@ -158,10 +158,11 @@ class Connection(asyncio.BufferedProtocol):
             self._probe()
 
     def leave(self) -> bool:
-        """Ends the connection if it has nothing to send and nothing to wait for; returns whether it is so."""
+        """Ends the connection if it has nothing to send and nothing to wait for; returns whether it is so.
+        A request that is not whole by now was not accepted."""
         if self._phase in (_CLOSING, _CLOSED):
             return self._phase == _CLOSED or not self._transport.get_write_buffer_size()
-        if self._phase == _BUSY or self._tail or self._transport.get_write_buffer_size():
+        if self._phase == _BUSY or self._transport.get_write_buffer_size():
             return False
         self._close()
         return True

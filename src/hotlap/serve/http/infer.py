@@ -179,7 +179,7 @@ class Inference:
         """Puts outputs where the request wants them in shared memory; returns which."""
         written = []
         for wanted in job.request.outputs:
-            if wanted.region is not None and not wanted.classes and job.outputs is not None:
+            if wanted.region is not None and job.outputs is not None:
                 data = signature.packed(wanted.name, job.outputs[wanted.name])
                 self._shared.write(wanted.region, [data])
                 written.append(wanted.name)

@@ -38,8 +38,6 @@ ROUTES = (
 )
 
 _NUMBER = re.compile(rb"[0-9]{1,15}")
-_WORTH = 1024
-"""Bytes. A smaller answer is not packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +108,34 @@ class Inference:
             accepted if accepted in ENCODINGS else "",
         )
 
+    def check(self, asked: Asked, nbytes: int) -> None:
+        """Whether a request with a body of so many bytes would be refused now.
+
+        Raises:
+            Unknown: no such model or version.
+            NotReady, Overloaded: as `Engine.submit`.
+        """
+        self._engine.check(self._door(asked).model, nbytes)
+
+    def unpacked(self, asked: Asked, body: bytes | memoryview) -> bytes:
+        """The body as it was before it was packed. From any thread.
+
+        Raises:
+            InputError, TooLarge: it is not packed so, or becomes larger than a body may be.
+        """
+        return inflate(body, asked.encoding, self._limits.body)
+
+    def packed(self, asked: Asked, reply: Reply) -> Reply:
+        """The answer in the coding that is wished for. From any thread."""
+        more = ((b"Content-Encoding", asked.accepted.encode()), (b"Vary", b"Accept-Encoding"))
+        body = deflate(reply.body, asked.accepted)
+        return Reply(reply.status, [body], (*reply.headers, *more), reply.content_type)
+
     def begin(self, asked: Asked, body: bytes | memoryview, arrived: int, done: Callable[[Job], None]) -> Job:
         """A job for the engine.
 
         Args:
+            body: unpacked.
             arrived: when the last byte was there, `time.perf_counter_ns`.
             done: as `Job.done`.
 
@@ -124,8 +146,6 @@ class Inference:
         door = self._doors.get(asked.model)
         if door is None or asked.version is not None:
             door = self._door(asked)
-        if asked.encoding:
-            body = inflate(body, asked.encoding, self._limits.body)
         request = decode_infer(body, asked.header_length, door.signature, most_elements=self._limits.elements)
         job = Job(door.model, request, done, timeline=Timeline(arrived, perf_counter_ns()))
         if request.regions:
@@ -147,9 +167,6 @@ class Inference:
         headers: tuple[tuple[bytes, bytes], ...] = ()
         if length is not None:
             headers = ((b"Inference-Header-Content-Length", b"%d" % length),)
-        if asked.accepted and sum(map(len, body)) >= _WORTH:
-            body = [deflate(body, asked.accepted)]
-            headers += ((b"Content-Encoding", asked.accepted.encode()), (b"Vary", b"Accept-Encoding"))
         finished = perf_counter_ns()
         model.statistics.answered(job.timeline, finished)
         return Reply(200, body, (*headers, (b"Server-Timing", _timing(job.timeline, finished))), kind)

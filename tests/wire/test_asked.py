@@ -127,4 +127,7 @@ def test_a_million_wrong_outputs_are_told_in_few_words() -> None:
     problems = Problems()
     wishes = [RequestOutput(str(n), OutputParameters()) for n in range(100_000)]
     wanted_of(wishes, SIGNATURE, False, problems)
-    assert len(problems.lines) == 64
+    assert problems.lines == ["100,000 outputs are asked for, the model gives 3: y, ok, t"]
+    problems = Problems()
+    wanted_of(wishes[:60], SIGNATURE, False, problems)
+    assert len(problems.lines) == 60

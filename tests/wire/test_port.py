@@ -29,6 +29,7 @@ def test_it_knows_the_type_under_each_of_its_names(name: str) -> None:
     assert found.numpy == made.numpy_of(name)
     assert found.itemsize == (0 if name == "string" else made.numpy_of(name).itemsize)
     assert found.text is (name == "string")
+    assert found.any_bytes is (name not in ("string", "bool"))
 
 
 def test_without_ml_dtypes_a_type_that_numpy_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

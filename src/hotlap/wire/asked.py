@@ -7,12 +7,14 @@ from typing import Any
 
 from hotlap.wire.header import InputParameters, OutputParameters, RequestOutput
 from hotlap.wire.problems import Problems, Wrong, shown
-from hotlap.wire.signature import Signature
+from hotlap.wire.signature import Signature, listed
 from hotlap.wire.values import Region, Wanted
 
 __all__ = ["Asked", "asked", "region_of", "wanted_of"]
 
 _MOST = 2**63 - 1
+_MOST_SURPLUS = 64
+"""Outputs beyond the model's that are still looked at, so as to say what is wrong with each."""
 _SEQUENCE = ("sequence_id", "sequence_start", "sequence_end")
 
 
@@ -95,11 +97,14 @@ def wanted_of(
     """
     if not outputs:
         return ()
+    most = len(signature.outputs)
+    if len(outputs) > most + _MOST_SURPLUS:
+        problems.add(
+            f"{len(outputs):,} outputs are asked for, the model gives {most}: {listed(signature.outputs)}"
+        )
+        return ()
     found: dict[str, Wanted] = {}
     for output in outputs:
-        if problems.full:
-            problems.add("")
-            continue
         name = output.name
         try:
             if name in found:

@@ -12,10 +12,13 @@ from hotlap.wire.header import Header, RequestInput, read_header
 from hotlap.wire.port import Port
 from hotlap.wire.problems import Problems, Wrong, shown
 from hotlap.wire.raw import raw_request, too_many
-from hotlap.wire.signature import Signature
+from hotlap.wire.signature import Signature, listed
 from hotlap.wire.values import InferRequest, Region
 
 __all__ = ["decode_infer", "lead"]
+
+_MOST_SURPLUS = 64
+"""Inputs beyond the model's that are still looked at, so as to say what is wrong with each."""
 
 
 def decode_infer(
@@ -64,8 +67,12 @@ def _read_only(body: bytes | memoryview) -> bytes | memoryview:
 def _request(
     header: Header, body: bytes | memoryview, place: int, signature: Signature, most: int
 ) -> InferRequest:
-    problems = Problems()
     ports, end = signature.inputs, len(body)
+    if len(header.inputs) > len(ports) + _MOST_SURPLUS:
+        raise InputError(
+            f"the request has {len(header.inputs):,} inputs, the model takes {len(ports)}: {listed(ports)}"
+        )
+    problems = Problems()
     feed: dict[str, Any] = {}
     regions: dict[str, Region] = {}
     shapes: dict[str, tuple[int, ...]] = {}

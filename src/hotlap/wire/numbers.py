@@ -15,7 +15,7 @@ from hotlap.tensors import DType
 from hotlap.wire.header import said
 from hotlap.wire.problems import Wrong
 
-__all__ = ["Numbers", "is_nested", "widened"]
+__all__ = ["Numbers", "check_empty", "is_nested", "widened"]
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -68,8 +68,7 @@ class Numbers:
 
     def _read(self, text: bytes, shape: Shape, count: int, commas: int) -> Array:
         if count == 0:
-            if text.translate(None, b"[], \t\r\n"):
-                raise Wrong(f"data holds values, shape {list(shape)} has none")
+            check_empty(text, shape)
             return np.empty(shape, self._numpy)
         # Known before anything is made of it: numbers hold no commas.
         if commas != count or not text.strip(b"[] \t\r\n"):
@@ -142,6 +141,15 @@ def widened(array: Array) -> Array:
     """Floats of two bytes as float32, which holds each of them, NaN of every kind included."""
     with np.errstate(invalid="ignore"):
         return array.astype(np.float32)
+
+
+def check_empty(text: bytes, shape: Shape) -> None:
+    """
+    Raises:
+        Wrong: the JSON holds more than empty lists.
+    """
+    if text.translate(None, b"[], \t\r\n"):
+        raise Wrong(f"data holds values, shape {list(shape)} has none")
 
 
 def is_nested(text: bytes) -> bool:

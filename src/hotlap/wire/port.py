@@ -39,13 +39,15 @@ class Port:
         numpy: the numpy dtype; object for text.
         itemsize: bytes of one element; 0 for text.
         text: it is BYTES.
+        any_bytes: whatever the bytes are, they are values of this type; where not (BYTES, BOOL), they must go
+            through `view` before a model sees them.
         optional: a request may leave it out.
         json: reads and writes its elements in JSON.
     """
 
     __slots__ = (
-        "_counts", "_flags", "_head", "_heads", "datatype", "itemsize", "json", "name", "numpy", "optional",
-        "spec", "text",
+        "_counts", "_flags", "_head", "_heads", "any_bytes", "datatype", "itemsize", "json", "name", "numpy",
+        "optional", "spec", "text",
     )  # fmt: skip
 
     def __init__(self, spec: TensorSpec, optional: bool = False) -> None:
@@ -65,6 +67,7 @@ class Port:
         self.itemsize = dtype.bits // 8
         self.json = Texts() if self.text else Numbers(dtype, self.numpy)
         self._flags = dtype.name == "bool"
+        self.any_bytes = not (self.text or self._flags)
         self._counts: dict[Shape, int] = {}
         self._heads: dict[Shape, bytes] = {}
         name = msgspec.json.encode(self.name)

@@ -14,12 +14,14 @@ from hotlap.wire.port import Port, element_spec
 from hotlap.wire.problems import Problems, Wrong, shown
 from hotlap.wire.values import Wanted
 
-__all__ = ["Signature"]
+__all__ = ["Signature", "listed"]
 
 Array = npt.NDArray[Any]
 
 _MOST_SHAPES = 1024
 """Combinations of shapes that are remembered to fit together."""
+_MOST_LETTERS = 80
+"""Of a wrong name, compared with the right ones: the comparison is slow for long ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +76,7 @@ class Signature:
         }
         if not answers:
             raise ModelError(
-                "the Open Inference Protocol can carry none of the model's outputs: " + _listed(left_out)
+                "the Open Inference Protocol can carry none of the model's outputs: " + listed(left_out)
             )
         plain = {binary: tuple(Wanted(n, binary) for n in answers) for binary in (False, True)}
         return cls(
@@ -119,13 +121,13 @@ class Signature:
         """What is wrong with a wish for that name."""
         if name in self.left_out:
             return self.left_out[name]
-        hint = nearest(name, self.outputs)
-        return f"the model has no output of that name{hint}; it gives {_listed(self.outputs)}"
+        hint = nearest(name[:_MOST_LETTERS], self.outputs)
+        return f"the model has no output of that name{hint}; it gives {listed(self.outputs)}"
 
     def unknown_input(self, name: str) -> str:
         """What is wrong with an input of that name."""
-        hint = nearest(name, self.inputs)
-        return f"the model has no input of that name{hint}; it takes {_listed(self.inputs)}"
+        hint = nearest(name[:_MOST_LETTERS], self.inputs)
+        return f"the model has no input of that name{hint}; it takes {listed(self.inputs)}"
 
     def tensor(self, name: str, data: Any, shape: tuple[int, ...]) -> Array:
         """An input's array from its bytes, as they lie in shared memory: of numbers a view on them.
@@ -164,5 +166,7 @@ def _tied(specs: Sequence[TensorSpec]) -> bool:
     return False
 
 
-def _listed(names: Mapping[str, object], most: int = 64) -> str:
+def listed(names: Mapping[str, object]) -> str:
+    """The names for a message; the first of many."""
+    most = 16
     return ", ".join(list(names)[:most]) + (", …" if len(names) > most else "")

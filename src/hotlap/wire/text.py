@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hotlap.wire.header import said
-from hotlap.wire.numbers import is_nested
+from hotlap.wire.numbers import check_empty, is_nested
 from hotlap.wire.problems import Wrong
 
 __all__ = ["Texts", "one_text", "pack", "unpack"]
@@ -35,6 +35,9 @@ class Texts:
 
     def read(self, text: bytes, shape: Shape, count: int) -> Array:
         """As `Numbers.read`."""
+        if count == 0:
+            check_empty(text, shape)
+            return np.empty(shape, object)
         depth = max(len(shape), 1) if is_nested(text) else 1
         try:
             values = self._decoder(depth).decode(text)

@@ -118,9 +118,14 @@ def _metadata(engine: Engine, match: Match, body: Body, headers: Headers) -> Rep
 
 def _config(engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:
     model = served(engine, match)
-    rows = model.serve.max_batch if model.facts.rows == "independent" else 0
+    rows = model.serve.max_batch if model.facts.rows == "independent" and _has_more_axes(model) else 0
     file = model.runner.model_path.name
     return Reply(body=[model_config(model.name, _signature(model), max_batch_size=rows, file_name=file)])
+
+
+def _has_more_axes(model: Served) -> bool:
+    """Whether every tensor has axes beside that of rows: clients know no ``"dims": []``."""
+    return all(len(spec.shape) > 1 for spec in (*model.runner.inputs, *model.runner.outputs))
 
 
 def _signature(model: Served) -> Signature:

@@ -16,6 +16,8 @@ from hotlap.plan import RUN_OPTIONS, SESSION_OPTIONS, Option
 from hotlap.plan.refused import PLAN_INSTEAD, RUN_INSTEAD, SESSION_INSTEAD
 from hotlap.providers import PROVIDERS
 from hotlap.providers.listing import ProviderOption, options_of
+from hotlap.serve.http.limits import Limits
+from hotlap.serve.status import STATUS
 from hotlap.tensors import DTYPES, DType
 from hotlap.verify import LEVELS
 
@@ -101,9 +103,27 @@ def _protocol_row(d: DType) -> list[str]:
     return [f"`{d.protocol}`", d.name, size, _IN_JSON[kind]]
 
 
+def status_table() -> str:
+    """What clients are told of errors."""
+    rows = sorted(STATUS.values(), key=lambda row: row.status)
+    head = ("status", "when", "header Retry-After")
+    return table(head, ([f"{r.status}", r.when, "" if r.retry is None else f"{r.retry} s"] for r in rows))
+
+
+def limits_table() -> str:
+    """What a client may ask of a server, as the docstring says it."""
+    attributes = re.findall(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", Limits.__doc__ or "", re.MULTILINE)
+    rows = (
+        [f"`{n}`", f"{getattr(Limits(), n):,.0f}", " ".join(t.split()).rstrip(".")] for n, t in attributes
+    )
+    return table(("limit", "default", "of what"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "gates": gates_table,
     "protocol-types": protocol_table,
+    "status": status_table,
+    "limits": limits_table,
     "session-options": lambda: options_table(SESSION_OPTIONS.values()),
     "run-options": lambda: options_table(RUN_OPTIONS.values()),
     "plan-instead": lambda: instead_table(PLAN_INSTEAD),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -82,8 +83,7 @@ def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 async def until(true: Callable[[], bool]) -> None:
     """Turns of the event loop until it is so."""
-    for _ in range(20_000):
-        if true():
-            return
-        await asyncio.sleep(0.0005)
-    raise AssertionError("it never came to be")
+    end = perf_counter() + 20
+    while not true():
+        assert perf_counter() < end, "it never came to be"
+        await asyncio.sleep(0.001)

@@ -543,6 +543,58 @@ def test_closing_while_calls_run_fails_them_and_closes_the_model() -> None:
     made.run(main)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_happens_each_job_is_told_once_or_dropped(seed: int) -> None:
+    """Jobs in any order that fail, are late, dropped, refused, large and small, through three lanes."""
+
+    def answer(feed: dict[str, Any]) -> Any:
+        if (feed["x"] == 13).any():
+            raise ValueError("13")
+        return made.doubled(feed)
+
+    async def main() -> None:
+        rng = np.random.default_rng(seed)
+        model = made.served(
+            made.fake(answer, latency=lambda feed: 0.0002), lanes=3, queue_requests=40, priorities=2
+        )
+        desk = Desk(model)
+        accepted, refused = [], 0
+        async with started(model) as engine:
+            batching(model, engine, 6)
+            for number in range(600):
+                value = 13.0 if rng.random() < 0.05 else float(rng.integers(20, 10**6))
+                job = desk.job(
+                    np.full((rng.integers(1, 4), 4), value, np.float32),
+                    deadline=perf_counter() + rng.random() * 0.004 if rng.random() < 0.2 else None,
+                    priority=int(rng.integers(0, 3)),
+                )
+                try:
+                    engine.submit(job)
+                    accepted.append(job)
+                except (Overloaded, DeadlineExceeded):
+                    refused += 1
+                if rng.random() < 0.1 and accepted:
+                    engine.drop(accepted[rng.integers(0, len(accepted))])
+                if number % 8 == 0:
+                    await asyncio.sleep(float(rng.random()) * 0.002)
+            assert await engine.drain(20) == 0
+            assert engine.load(model).waiting == 0
+        told = set(desk.over)
+        assert len(desk.over) == len(told)
+        for job in accepted:
+            assert job.over and (job in told) is not job.dropped
+        for job in told:
+            value = float(job.request.feed["x"][0, 0])
+            if job.outputs is not None:
+                assert value != 13 and (job.outputs["y"] == np.float32(value) * 2).all()
+                assert job.outputs["y"].shape == job.request.feed["x"].shape
+            else:
+                assert isinstance(job.error, DeadlineExceeded) or (str(job.error) == "13" and value == 13)
+        assert len(accepted) + refused == 600
+
+    made.run(main)
+
+
 def test_a_real_model_under_load_gives_everybody_their_own_answer(tmp_path: Path) -> None:
     path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
 

@@ -6,14 +6,8 @@ from tests.serve import made
 def test_a_job_knows_how_much_it_brings_and_starts_as_nothing_yet() -> None:
     job = made.job(made.served(), made.rows(1, 2))
     assert job.nbytes == 32
-    assert (job.outputs, job.error, job.over, job.dropped, job.call, job.batch) == (
-        None,
-        None,
-        False,
-        False,
-        None,
-        1,
-    )
+    assert (job.outputs, job.error, job.call, job.batch) == (None, None, None, 1)
+    assert not (job.over or job.dropped)
     assert (job.timeline.arrived, job.timeline.started, job.timeline.computed) == (0, 0, 0)
 
 

@@ -88,6 +88,22 @@ def test_lanes_run_at_the_same_time() -> None:
     bench.close()
 
 
+def test_a_lane_leaves_their_share_to_the_others() -> None:
+    bench = Bench(2)
+    first, second, *rest = jobs(6)
+    bench.lanes.put(first)
+    bench.lanes.put(second)
+    running = [bench.begin() for _ in range(2)]
+    assert sorted(map(len, running)) == [1, 1]
+    for job in rest:
+        bench.lanes.put(job)
+    bench.end()
+    assert bench.begin() == rest[:2]
+    bench.end()
+    assert bench.begin() == rest[2:3]
+    bench.close()
+
+
 def test_a_job_that_waits_can_be_taken_out_one_that_runs_cannot() -> None:
     bench = Bench(1)
     first, second = jobs(2)

@@ -89,7 +89,7 @@ def test_a_head_with_more_rows_than_pay_goes_alone() -> None:
     assert names(scheduler.take(0.0)[0]) == "a"
 
 
-def test_lanes_that_come_at_the_same_time_share_what_waits() -> None:
+def test_lanes_share_what_waits() -> None:
     scheduler = queue()
     pushed(scheduler, *(Paper(n, key="x") for n in "abcde"))
     assert names(scheduler.take(0.0, takers=2)[0]) == "abc"

@@ -12,6 +12,5 @@ def test_a_model_is_not_ready_and_not_batched_until_somebody_says_so() -> None:
 
 
 def test_each_model_counts_for_itself() -> None:
-    assert (
-        Served(name="a", runner=made.fake()).statistics is not Served(name="b", runner=made.fake()).statistics
-    )
+    one, other = (Served(name=name, runner=made.fake()) for name in "ab")
+    assert one.statistics is not other.statistics

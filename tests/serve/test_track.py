@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
@@ -133,7 +134,8 @@ def test_a_lane_that_does_not_end_is_left_to_itself(caplog: pytest.LogCaptureFix
         await one.start(hop=0.0)
         gated.open = False
         one.put(made.job(model))
-        await made.until(lambda: one.load().busy == 1)
+        assert await asyncio.to_thread(gated.begun.acquire)
+        assert one.load().busy == 1
         await one.close(0.01)
         gated.go.release()
         assert one.lanes.join(20)

@@ -155,11 +155,18 @@ def test_infinities_and_nan_are_written_as_words_and_read_from_them() -> None:
     [
         ("float32", [math.nan, 1e300], "data holds a number too large for FP32"),
         ("bfloat16", [math.inf, 3.3962e38], "data holds a number too large for BF16"),
-        ("float32", [math.nan, 10**400], "data[1]: number out of range (FP32)"),
-        ("int32", [math.nan, 1], "data[0]: expected int, got float (INT32)"),
+        ("float32", [math.nan, 10**400], "data holds a number outside FP32"),
+        ("int32", [math.nan, 1], "data[0]: expected int, got null (INT32)"),
+        ("int32", [10**400, 1], "data[0]: expected int <= 2147483647 (INT32)"),
+        ("bool", [0, 1], "data[0]: expected bool, got int (BOOL)"),
         ("float32", [math.nan], "data holds 1 values, shape [2] needs 2"),
-        ("float32", [[math.nan], [1]], "data[0]: expected float, got array (FP32)"),
-        ("float32", None, "data: expected array, got null (FP32)"),
+        ("float32", [math.nan, True], "data: expected numbers, got bool"),
+        ("float32", [math.nan, "1"], "data: expected numbers, got str"),
+        ("float32", [[[math.nan]], 1], "data: expected numbers, got list"),
+        ("float32", [1, [math.nan]], "data is nested unevenly, expected [2]"),
+        ("float32", None, "data: expected lists of numbers"),
+        ("float32", "\ud800", "data: expected lists of numbers"),
+        ("int8", "\ud800", "data holds half of a surrogate pair, which is no text"),
     ],
 )
 def test_the_slower_way_refuses_the_same(name: str, values: Any, said: str) -> None:
@@ -169,7 +176,7 @@ def test_the_slower_way_refuses_the_same(name: str, values: Any, said: str) -> N
 
 
 def test_uneven_lists_of_the_slower_way_are_refused() -> None:
-    for values in ([[math.nan, 1], [2]], [[math.nan, 1]]):
+    for values in ([[math.nan, 1, 2], [3]], [[math.nan, 1, 2, 3]]):
         with pytest.raises(Wrong, match="data is nested"):
             numbers("float32").convert(values, (2, 2), 4)
 

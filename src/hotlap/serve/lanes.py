@@ -135,7 +135,7 @@ class Lanes:
         with self._lock:
             if self._closed:
                 return False
-            jobs, late = self._queue.take(perf_counter(), 1 + self._waking)
+            jobs, late = self._queue.take(perf_counter(), len(self._threads))
             if jobs:
                 call = self._call(jobs)
                 for job in jobs:

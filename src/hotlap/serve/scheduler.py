@@ -100,7 +100,7 @@ class Scheduler(Generic[W]):
 
         Args:
             now: on the clock of the deadlines.
-            takers: how many ask at about this time, this one included: they share what waits.
+            takers: lanes that there are: what waits is shared, or one would run it all while others go idle.
         """
         late: list[W] = []
         for queue in self._queues:

@@ -66,12 +66,8 @@ class Server:
         """
         load_parser()
         self._new_loop = _loop_maker(uvloop)
-        if listener is None:
-            listener = Listener()
-            listener.add_port("127.0.0.1", 0, tls=tls is not None)
-        self.urls = listener.urls
         self.engine = Engine(models)
-        self._listener, self._tls, self._drain = listener, tls, drain
+        self._tls, self._drain = tls, drain
         shared = shared or SharedMemory()
         self._front = Front(
             self.engine,
@@ -80,6 +76,10 @@ class Server:
             shared,
             token=token,
         )
+        if listener is None:
+            listener = Listener()
+            listener.add_port("127.0.0.1", 0, tls=tls is not None)
+        self._listener, self.urls = listener, listener.urls
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
@@ -147,6 +147,7 @@ class Server:
         self.stop()
         if self._thread is not None:
             self._thread.join()
+        self._listener.close()
 
     def __enter__(self) -> Self:
         return self.start()

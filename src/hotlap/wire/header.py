@@ -99,7 +99,7 @@ def read_header(text: bytes | memoryview) -> Header:
         return _decode(text)
     except msgspec.ValidationError as error:
         raise InputError(f"the request: {said(error, '')}") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         whole = bytes(text)
         if b"NaN" not in whole and b"Infinity" not in whole:
             raise InputError(f"the request is not JSON: {error}") from error
@@ -110,7 +110,11 @@ def read_header(text: bytes | memoryview) -> Header:
 
 def _read_loosely(text: bytes) -> Header:
     try:
-        return msgspec.convert(json.loads(str(text, "utf-8")), _LooseHeader)
+        read = json.loads(str(text, "utf-8"))
+        if b"\\ud" in text.lower():
+            # Python reads half of a surrogate pair, and nothing could write it again: found out here.
+            json.dumps(read, ensure_ascii=False).encode()
+        return msgspec.convert(read, _LooseHeader)
     except msgspec.ValidationError as error:
         raise InputError(f"the request: {said(error, '')}") from error
     except ValueError as error:
@@ -119,7 +123,7 @@ def _read_loosely(text: bytes) -> Header:
         raise InputError("the request is nested too deeply") from error
 
 
-def said(error: msgspec.ValidationError, whole: str) -> str:
+def said(error: Exception, whole: str) -> str:
     """msgspec's message with the place in front: ``data[3]: expected int, got str``."""
     message, _, place = str(error).partition(" - at `$")
     place = f"{whole}{place.rstrip('`')}".lstrip(".")

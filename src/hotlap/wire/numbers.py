@@ -15,7 +15,7 @@ from hotlap.tensors import DType
 from hotlap.wire.header import said
 from hotlap.wire.problems import Wrong
 
-__all__ = ["Numbers", "check_empty", "is_nested", "widened"]
+__all__ = ["UNREADABLE", "Numbers", "as_text", "check_empty", "is_nested", "widened"]
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -25,6 +25,8 @@ _PRECISION = {"float16": (16, 11), "bfloat16": (128, 8), "float32": (128, 24)}
 (IEEE 754; bfloat16 is float32's upper half)."""
 _SPACES = b" \t\r\n"
 _NOT_FLAT = b"[]" + _SPACES
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
+"""What a decoder raises; the second from msgspec up to 0.21."""
 
 
 class Numbers:
@@ -34,14 +36,14 @@ class Numbers:
     is rounded to the type as everywhere, but one too large for it is refused, not made infinite.
     """
 
-    __slots__ = ("_by_depth", "_element", "_flat", "_float", "_label", "_loose", "_numpy", "_short")
+    __slots__ = ("_by_depth", "_element", "_flat", "_float", "_label", "_numpy", "_short")
 
     def __init__(self, dtype: DType, numpy: np.dtype[Any]) -> None:
         self._numpy = numpy
         self._label = dtype.protocol
         self._float = dtype.is_float
         self._short = dtype.is_float and dtype.bits == 16
-        self._element, self._loose = _types(dtype)
+        self._element = _type(dtype)
         decoder = msgspec.json.Decoder(_lists(self._element, 1))
         self._flat = decoder.decode
         self._by_depth: dict[int, Any] = {1: decoder}
@@ -60,7 +62,7 @@ class Numbers:
         if commas == count and text[1:2] not in _NOT_FLAT:
             try:
                 return np.fromiter(self._flat(text), self._numpy, count).reshape(shape)
-            except msgspec.ValidationError as error:
+            except UNREADABLE as error:
                 raise Wrong(f"{said(error, 'data')} ({self._label})") from error
             except OverflowError as error:
                 raise Wrong(f"data holds a number outside {self._label}") from error
@@ -85,7 +87,7 @@ class Numbers:
             decoder = self._by_depth[depth] = msgspec.json.Decoder(_lists(self._element, depth))
         try:
             values = decoder.decode(text)
-        except msgspec.ValidationError as error:
+        except UNREADABLE as error:
             raise Wrong(f"{said(error, 'data')} ({self._label})") from error
         return self._made(values, depth, shape)
 
@@ -95,17 +97,14 @@ class Numbers:
         Raises:
             Wrong: as `read`.
         """
+        if not self._float or count == 0:
+            return self.read(as_text(values), shape, count)
         depth = 1
         if isinstance(values, list) and values and isinstance(values[0], list):
             depth = max(len(shape), 1)
-        try:
-            values = msgspec.convert(values, _lists(self._loose, depth))
-        except msgspec.ValidationError as error:
-            raise Wrong(f"{said(error, 'data')} ({self._label})") from error
-        if depth == 1 and len(values) != count:
-            raise Wrong(f"data holds {len(values):,} values, shape {list(shape)} needs {count:,}")
-        if not self._float:
-            return self._made(values, depth, shape)
+        found = _leaves(values, depth)
+        if found != count:
+            raise Wrong(f"data holds {found:,} values, shape {list(shape)} needs {count:,}")
         wide = self._made(values, depth, shape, np.dtype(np.float64))
         with np.errstate(over="ignore", invalid="ignore"):
             array = wide.astype(self._numpy)
@@ -137,6 +136,32 @@ class Numbers:
         return array.reshape(shape)
 
 
+def as_text(values: Any) -> bytes:
+    """JSON again of what Python's own parser read.
+
+    Raises:
+        Wrong: it holds what no tensor can.
+    """
+    try:
+        return msgspec.json.encode(values)
+    except UnicodeEncodeError as error:
+        raise Wrong("data holds half of a surrogate pair, which is no text") from error
+    except RecursionError as error:
+        raise Wrong("data is nested too deeply") from error
+
+
+def _leaves(values: Any, depth: int) -> int:
+    """How many numbers there are in lists of that depth; nothing else may be."""
+    for _ in range(depth):
+        if not isinstance(values, list):
+            raise Wrong("data: expected lists of numbers")
+        values = [v for part in values for v in (part if isinstance(part, list) else (part,))]
+    wrong = next((type(v).__name__ for v in values if type(v) not in (int, float)), None)
+    if wrong:
+        raise Wrong(f"data: expected numbers, got {wrong}")
+    return len(values)
+
+
 def widened(array: Array) -> Array:
     """Floats of two bytes as float32, which holds each of them, NaN of every kind included."""
     with np.errstate(invalid="ignore"):
@@ -164,20 +189,19 @@ def _lists(element: Any, depth: int) -> Any:
     return element
 
 
-def _types(dtype: DType) -> tuple[Any, Any]:
-    """What msgspec checks of one element, and the same for values that may be NaN or infinite."""
+def _type(dtype: DType) -> Any:
+    """What msgspec checks of one element."""
     if dtype.name == "bool":
-        return bool, bool
+        return bool
     if dtype.is_integer:
         info = np.iinfo(dtype.name)
         # msgspec's own limits end at 2^63 - 1; above, numpy refuses what does not fit.
-        most = {"le": int(info.max)} if info.max < 2**63 else {}
-        kind = Annotated[int, Meta(ge=int(info.min), **most)]
-        return kind, kind
+        most = int(info.max) if info.max < 2**63 else None
+        return Annotated[int, Meta(ge=int(info.min), le=most)]
     if dtype.name not in _PRECISION:
-        return float, float
+        return float
     exponent, bits = _PRECISION[dtype.name]
     # From here on a number rounds to infinity; ml_dtypes rounds by way of float32.
     edge = 2.0**exponent * (1 - 2.0 ** -(bits + 1))
     below = np.nextafter(np.float32(edge) if dtype.name == "bfloat16" else edge, 0)
-    return Annotated[float, Meta(ge=-float(below), le=float(below))], float
+    return Annotated[float, Meta(ge=-float(below), le=float(below))]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hotlap.wire.header import said
-from hotlap.wire.numbers import check_empty, is_nested
+from hotlap.wire.numbers import UNREADABLE, as_text, check_empty, is_nested
 from hotlap.wire.problems import Wrong
 
 __all__ = ["Texts", "one_text", "pack", "unpack"]
@@ -41,17 +41,13 @@ class Texts:
         depth = max(len(shape), 1) if is_nested(text) else 1
         try:
             values = self._decoder(depth).decode(text)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise Wrong(_said(error)) from error
         return _filled(values, depth, shape, count)
 
     def convert(self, values: Any, shape: Shape, count: int) -> Array:
         """As `Numbers.convert`."""
-        try:
-            text = msgspec.json.encode(values)
-        except UnicodeEncodeError as error:
-            raise Wrong("data holds half of a surrogate pair, which is no text") from error
-        return self.read(text, shape, count)
+        return self.read(as_text(values), shape, count)
 
     def write(self, array: Array) -> bytes:
         """A flat JSON list of strings, row by row."""
@@ -66,7 +62,7 @@ class Texts:
         return self._by_depth[depth]
 
 
-def _said(error: msgspec.DecodeError) -> str:
+def _said(error: Exception) -> str:
     if isinstance(error, msgspec.ValidationError):
         return f"{said(error, 'data')} (BYTES)"
     # The JSON around was well-formed: what is left is an escape that is no character, or bytes that are none.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -191,6 +192,45 @@ def test_a_body_that_will_be_refused_is_not_asked_for(start: Serving) -> None:
         assert (answer.status, answer.interim) == (413, [])
         assert answer.error == "the body has 1,001 bytes, at most 1,000 are taken"
         assert client.ended()
+
+
+# ── compression ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("count", [1, 50, 20_000])
+def test_bodies_come_and_go_packed(client: Client, count: int) -> None:
+    values = [float(n) for n in range(count)]
+    lines = ("Content-Encoding: gzip", "Accept-Encoding: gzip")
+    client.send(post(gzip.compress(infer(*values)), INFER, *lines) + post(infer(1.0)))
+    answer = client.answer()
+    assert ("content-encoding" in answer.headers) == (count > 1)
+    if count > 1:
+        assert answer.headers["content-encoding"] == "gzip"
+        answer.body = gzip.decompress(answer.body)
+    ok(answer, *values)
+    ok(client.answer(), 1.0)
+
+
+def test_what_cannot_be_unpacked_is_refused_and_the_connection_goes_on(client: Client) -> None:
+    for body, status in (
+        (b"x" * 10, 400),
+        (b"x" * 10_000, 400),
+        (gzip.compress(infer(1.0))[:-1], 400),
+        (gzip.compress(bytes(65 << 20), 1), 413),
+    ):
+        answer = client.ask(post(body, INFER, "Content-Encoding: gzip"))
+        assert answer.status == status and answer.error
+    assert client.ask(post(b"x", INFER, "Content-Encoding: br")).status == 415
+    ok(client.ask(post(infer(1.0))), 1.0)
+
+
+def test_a_client_may_go_while_its_body_is_unpacked(start: Serving) -> None:
+    with start() as server:
+        for _ in range(5):
+            Client(server).send(
+                post(gzip.compress(bytes(1 << 20), 1) * 1, INFER, "Content-Encoding: gzip")
+            ).vanish()
+        until(lambda: not server._front.connections)
 
 
 # ── what is no request ────────────────────────────────────────────────────────────────────────────────
@@ -487,6 +527,27 @@ def test_a_full_queue_is_told_at_once(start: Serving) -> None:
             ok(third.ask(post(infer(3.0))), 3.0)  # the connection goes on
         for client in clients:
             client.socket.close()
+
+
+def test_a_large_body_that_would_wait_in_vain_is_not_asked_for(start: Serving) -> None:
+    gate = Gated()
+    head = get(INFER, "Expect: 100-continue", "Content-Length: 100000", method="POST")
+    with start(model(gate, queue_requests=1)) as server, Client(server) as client:
+        assert client.ask(head.replace(b"/m/", b"/n/")).status == 404
+        gate.open = False
+        waiting = [Client(server).send(post(infer(1.0)))]
+        assert gate.begun.acquire(timeout=20)
+        waiting.append(Client(server).send(post(infer(1.0))))
+        until(lambda: server.engine.inside == 2)
+        with Client(server) as late:
+            answer = late.ask(head)
+            assert (answer.status, answer.interim) == (429, [])
+            assert late.ended()
+        gate.open = True
+        gate.go.release()
+        for other in waiting:
+            ok(other.answer(), 1.0)
+            other.socket.close()
 
 
 # ── failures ──────────────────────────────────────────────────────────────────────────────────────────

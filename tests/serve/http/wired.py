@@ -95,7 +95,11 @@ class Client:
         self.socket.settimeout(30)
         if small:  # so that answers soon have no room
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        self.socket.connect((where.hostname, where.port))
+        try:
+            self.socket.connect((where.hostname, where.port))
+        except OSError:
+            self.socket.close()
+            raise
         if context is not None:
             self.socket = context.wrap_socket(self.socket, server_hostname=where.hostname)
         self.rest = b""

@@ -7,12 +7,13 @@ bounded size, then in the client's own system.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hotlap.errors import Overloaded
+from hotlap.errors import HotlapError, Overloaded
 from hotlap.serve.http.chunked import Chunks
 from hotlap.serve.http.head import END, Head, might_become_a_head, read_head
 from hotlap.serve.http.respond import CONTINUE, Reply, refusal, written
@@ -36,6 +37,10 @@ _CLOSING = 5
 _CLOSED = 6
 
 _NEVER = float("inf")
+_WORTH_PACKING = 1024
+_LONG_PACKED, _LONG_PLAIN = 1024, 64 * 1024
+"""Bytes that take the better part of a millisecond to unpack, where they become a thousand times as many, or
+to pack."""
 _ALIGNMENT = 64
 _CLOSE, _KEEP = b"Connection: close\r\n", b"Connection: keep-alive\r\n"
 
@@ -158,10 +163,11 @@ class Connection(asyncio.BufferedProtocol):
             self._probe()
 
     def leave(self) -> bool:
-        """Ends the connection if it has nothing to send and nothing to wait for; returns whether it is so."""
+        """Ends the connection if it has nothing to send and nothing to wait for; returns whether it is so.
+        A request that is not whole by now was not accepted."""
         if self._phase in (_CLOSING, _CLOSED):
             return self._phase == _CLOSED or not self._transport.get_write_buffer_size()
-        if self._phase == _BUSY or self._tail or self._transport.get_write_buffer_size():
+        if self._phase == _BUSY or self._transport.get_write_buffer_size():
             return False
         self._close()
         return True
@@ -283,7 +289,7 @@ class Connection(asyncio.BufferedProtocol):
         if head.chunked:
             self._chunks = Chunks(front.limits.body)
             self._phase = _CHUNKS
-        elif self._hold(length):
+        elif self._may_come(length) and self._hold(length):
             self._body = _room(length, 0 if self._asked is None else self._asked.header_length or 0)
             self._filled = len(tail)
             self._body[: self._filled] = tail
@@ -314,6 +320,17 @@ class Connection(asyncio.BufferedProtocol):
             self._start(memoryview(chunks.body))
             self._advance()
 
+    def _may_come(self, nbytes: int) -> bool:
+        """Refuses a request before its body comes where it would be refused afterwards."""
+        if self._asked is not None:
+            try:
+                self._front.inference.check(self._asked, nbytes)
+            except HotlapError as error:
+                self._front.inference.refused(self._asked, error, perf_counter_ns())
+                self._refuse(error)
+                return False
+        return True
+
     def _hold(self, nbytes: int) -> bool:
         """Counts a body's bytes until it is answered; refuses it where there are too many already."""
         front = self._front
@@ -334,32 +351,85 @@ class Connection(asyncio.BufferedProtocol):
         self._phase = _BUSY
         self._until = _NEVER
         front = self._front
-        arrived = perf_counter_ns()
+        asked, arrived = self._asked, perf_counter_ns()
+        if asked is not None:
+            if asked.encoding:
+                self._aside(
+                    len(body) > _LONG_PACKED,
+                    lambda: front.inference.unpacked(asked, body),
+                    lambda plain: self._submit(asked, plain, arrived),
+                    lambda error: self._refuse_inference(asked, error, arrived),
+                )
+            else:
+                self._submit(asked, body, arrived)
+            return
         try:
-            if self._asked is not None:
-                job = front.inference.begin(self._asked, body, arrived, self._done)
-                self._job = job
-                front.engine.submit(job)
-                return
             assert self._route is not None and self._route.handler is not None and self._head is not None
             reply = self._route.handler(front.engine, self._match, body, self._head.headers)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
-            self._job = None
-            if self._asked is not None:
-                front.inference.refused(self._asked, error, arrived)
             reply = refusal(error)
         self._answer(reply)
+
+    def _submit(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
+        front = self._front
+        try:
+            self._job = job = front.inference.begin(asked, body, arrived, self._done)
+            front.engine.submit(job)
+        except Exception as error:  # noqa: BLE001  whatever happens, the client is told
+            self._job = None
+            self._refuse_inference(asked, error, arrived)
+
+    def _refuse_inference(self, asked: Asked, error: BaseException, arrived: int) -> None:
+        self._front.inference.refused(asked, error, arrived)
+        self._answer(refusal(error))
 
     def _computed(self, job: Job) -> None:
         """The engine has an answer, or the reason why there is none."""
         self._job = None
-        assert self._asked is not None
+        asked, inference = self._asked, self._front.inference
+        assert asked is not None
         try:
-            reply = self._front.inference.finish(self._asked, job)
+            reply = inference.finish(asked, job)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
-            self._front.inference.refused(self._asked, error, job.timeline.arrived)
-            reply = refusal(error)
-        self._answer(reply)
+            self._refuse_inference(asked, error, job.timeline.arrived)
+            return
+        if asked.accepted and reply.status == 200 and reply.nbytes >= _WORTH_PACKING:
+            self._aside(
+                reply.nbytes > _LONG_PLAIN,
+                lambda: inference.packed(asked, reply),
+                self._answer,
+                lambda error: self._answer(refusal(error)),
+            )
+        else:
+            self._answer(reply)
+
+    def _aside(
+        self,
+        long: bool,
+        work: Callable[[], Any],
+        then: Callable[[Any], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        """Does work, in a thread where it is long: the event loop has other clients too."""
+        if not long:
+            try:
+                result = work()
+            except Exception as error:  # noqa: BLE001  whatever happens, the client is told
+                failed(error)
+            else:
+                then(result)
+            return
+
+        def over(future: asyncio.Future[Any]) -> None:
+            error = None if future.cancelled() else future.exception()
+            if self._phase != _BUSY or future.cancelled():
+                return  # the client has gone
+            if error is not None:
+                failed(error)
+            else:
+                then(future.result())
+
+        asyncio.get_running_loop().run_in_executor(None, work).add_done_callback(over)
 
     def _answer(self, reply: Reply) -> None:
         head, front = self._head, self._front

@@ -38,8 +38,6 @@ ROUTES = (
 )
 
 _NUMBER = re.compile(rb"[0-9]{1,15}")
-_WORTH = 1024
-"""Bytes. A smaller answer is not packed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +108,34 @@ class Inference:
             accepted if accepted in ENCODINGS else "",
         )
 
+    def check(self, asked: Asked, nbytes: int) -> None:
+        """Whether a request with a body of so many bytes would be refused now.
+
+        Raises:
+            Unknown: no such model or version.
+            NotReady, Overloaded: as `Engine.submit`.
+        """
+        self._engine.check(self._door(asked).model, nbytes)
+
+    def unpacked(self, asked: Asked, body: bytes | memoryview) -> bytes:
+        """The body as it was before it was packed. From any thread.
+
+        Raises:
+            InputError, TooLarge: it is not packed so, or becomes larger than a body may be.
+        """
+        return inflate(body, asked.encoding, self._limits.body)
+
+    def packed(self, asked: Asked, reply: Reply) -> Reply:
+        """The answer in the coding that is wished for. From any thread."""
+        more = ((b"Content-Encoding", asked.accepted.encode()), (b"Vary", b"Accept-Encoding"))
+        body = deflate(reply.body, asked.accepted)
+        return Reply(reply.status, [body], (*reply.headers, *more), reply.content_type)
+
     def begin(self, asked: Asked, body: bytes | memoryview, arrived: int, done: Callable[[Job], None]) -> Job:
         """A job for the engine.
 
         Args:
+            body: unpacked.
             arrived: when the last byte was there, `time.perf_counter_ns`.
             done: as `Job.done`.
 
@@ -124,8 +146,6 @@ class Inference:
         door = self._doors.get(asked.model)
         if door is None or asked.version is not None:
             door = self._door(asked)
-        if asked.encoding:
-            body = inflate(body, asked.encoding, self._limits.body)
         request = decode_infer(body, asked.header_length, door.signature, most_elements=self._limits.elements)
         job = Job(door.model, request, done, timeline=Timeline(arrived, perf_counter_ns()))
         if request.regions:
@@ -147,9 +167,6 @@ class Inference:
         headers: tuple[tuple[bytes, bytes], ...] = ()
         if length is not None:
             headers = ((b"Inference-Header-Content-Length", b"%d" % length),)
-        if asked.accepted and sum(map(len, body)) >= _WORTH:
-            body = [deflate(body, asked.accepted)]
-            headers += ((b"Content-Encoding", asked.accepted.encode()), (b"Vary", b"Accept-Encoding"))
         finished = perf_counter_ns()
         model.statistics.answered(job.timeline, finished)
         return Reply(200, body, (*headers, (b"Server-Timing", _timing(job.timeline, finished))), kind)
@@ -179,7 +196,7 @@ class Inference:
         """Puts outputs where the request wants them in shared memory; returns which."""
         written = []
         for wanted in job.request.outputs:
-            if wanted.region is not None and not wanted.classes and job.outputs is not None:
+            if wanted.region is not None and job.outputs is not None:
                 data = signature.packed(wanted.name, job.outputs[wanted.name])
                 self._shared.write(wanted.region, [data])
                 written.append(wanted.name)

@@ -43,6 +43,11 @@ class Reply:
     headers: tuple[tuple[bytes, bytes], ...] = ()
     content_type: bytes = b"application/json"
 
+    @property
+    def nbytes(self) -> int:
+        """Of the body."""
+        return sum(len(b) if type(b) is bytes else memoryview(b).nbytes for b in self.body)
+
 
 def refusal(error: BaseException) -> Reply:
     """What a client is told of an error: ``{"error": "…"}`` with the table's status.
@@ -81,10 +86,7 @@ def written(reply: Reply, date: bytes, connection: bytes, *, head_only: bool = F
         connection: the line of that header, with its end; or nothing.
         head_only: the request was a HEAD: its answer has all of the header lines and no body.
     """
-    body = reply.body
-    size = 0
-    for piece in body:
-        size += len(piece) if type(piece) is bytes else memoryview(piece).nbytes
+    body, size = reply.body, reply.nbytes
     parts: list[Buffer] = [_LINES[reply.status], date, connection]
     for name, value in reply.headers:
         parts.append(b"%b: %b\r\n" % (name, value))

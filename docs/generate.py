@@ -17,6 +17,8 @@ from hotlap.plan.refused import PLAN_INSTEAD, RUN_INSTEAD, SESSION_INSTEAD
 from hotlap.providers import PROVIDERS
 from hotlap.providers.listing import ProviderOption, options_of
 from hotlap.serve.http.limits import Limits
+from hotlap.serve.metrics import METRICS
+from hotlap.serve.statistics import OUTCOMES
 from hotlap.serve.status import STATUS
 from hotlap.tensors import DTYPES, DType
 from hotlap.verify import LEVELS
@@ -119,11 +121,27 @@ def limits_table() -> str:
     return table(("limit", "default", "of what"), rows)
 
 
+def metrics_table() -> str:
+    """What a server tells of itself; the outcomes have a table of their own."""
+    rows = (
+        [f"`{m.name}`", m.kind, ", ".join(f"`{label}`" for label in m.labels), m.help.partition(": ok:")[0]]
+        for m in METRICS
+    )
+    return table(("metric", "kind", "labels", "what it counts"), rows)
+
+
+def outcomes_table() -> str:
+    """How a request can end."""
+    return table(("outcome", "when"), ([f"`{name}`", when] for name, when in OUTCOMES.items()))
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "gates": gates_table,
     "protocol-types": protocol_table,
     "status": status_table,
     "limits": limits_table,
+    "metrics": metrics_table,
+    "outcomes": outcomes_table,
     "session-options": lambda: options_table(SESSION_OPTIONS.values()),
     "run-options": lambda: options_table(RUN_OPTIONS.values()),
     "plan-instead": lambda: instead_table(PLAN_INSTEAD),

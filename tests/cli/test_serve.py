@@ -215,3 +215,22 @@ def test_whoever_opens_the_door_without_a_token_is_told(folder: Path) -> None:
         process.terminate()
         assert "whoever can reach 0.0.0.0 may use this server" in process.stderr.read()
         assert process.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shared"),
+    [
+        ((), True),
+        (("--no-shared-memory",), False),
+        (("--host", "0.0.0.0"), False),
+        (("--host", "0.0.0.0", "--shared-memory"), True),
+    ],
+)
+def test_memory_is_shared_where_only_this_machine_can_connect(
+    folder: Path, arguments: tuple[str, ...], shared: bool
+) -> None:
+    with running(folder, "mlp.onnx", *arguments) as server:
+        url = server.url.replace("0.0.0.0", "127.0.0.1")
+        with Client(url) as client:
+            extensions = json.loads(client.ask(get("/v2")).body)["extensions"]
+    assert ("system_shared_memory" in extensions) is shared

@@ -15,11 +15,11 @@ from tests import tiny
 _TYPES = {
     "BOOL": T.BOOL, "UINT8": T.UINT8, "UINT16": T.UINT16, "UINT32": T.UINT32, "UINT64": T.UINT64,
     "INT8": T.INT8, "INT16": T.INT16, "INT32": T.INT32, "INT64": T.INT64, "FP16": T.FLOAT16,
-    "FP32": T.FLOAT, "FP64": T.DOUBLE, "BYTES": T.STRING,
+    "FP32": T.FLOAT, "FP64": T.DOUBLE, "BYTES": T.STRING, "BF16": T.BFLOAT16,
 }  # fmt: skip
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("models")
     models = {"mlp": tiny.mlp(), "two": tiny.two_outputs()}

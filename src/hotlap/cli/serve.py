@@ -89,9 +89,8 @@ _log = logging.getLogger("hotlap.serve")
 @click.option("--uvloop/--no-uvloop", default=None, help="Run on uvloop.  [default: where it is installed]")
 @click.option(
     "--shared-memory/--no-shared-memory",
-    default=True,
-    show_default=True,
-    help="Let clients register shared memory.",
+    default=None,
+    help="Let clients register shared memory.  [default: where only this machine can connect]",
 )
 @click.option("--allow-custom-ops", multiple=True, metavar="FILE", help="A library that a plan may load.")
 @common_options
@@ -111,7 +110,7 @@ def command(
     max_connections: int | None,
     drain: float,
     uvloop: bool | None,
-    shared_memory: bool,
+    shared_memory: bool | None,
     allow_custom_ops: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -134,8 +133,12 @@ def command(
     tls = None if tls_cert is None else context(tls_cert, tls_key)
     token = None if token_file is None else _token(token_file)
     listener = Listener()
+    on_port = port is not None or uds is None
+    if shared_memory is None:
+        # Who cannot share memory with this machine has no use for it but to reach that of others.
+        shared_memory = not on_port or host in _LOOPBACK
     try:
-        if port is not None or uds is None:
+        if on_port:
             listener.add_port(host, _PORT if port is None else port, tls=tls is not None)
             if host not in _LOOPBACK and token is None:
                 _log.warning("whoever can reach %s may use this server: --token-file asks for a token", host)

@@ -194,6 +194,17 @@ def test_what_cannot_be_is_one_line(folder: Path, arguments: tuple[str, ...], co
     assert text in said and said.startswith("hotlap: ") and "Traceback" not in said
 
 
+def test_without_the_extra_its_name_is_told_before_a_model_is_loaded(folder: Path) -> None:
+    code = "import sys; sys.modules['httptools'] = None; from hotlap.cli import main; main(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "serve", "none.onnx"], cwd=folder, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr.strip()) == (
+        3,
+        "hotlap: serving needs an extra: pip install 'hotlap[serve]'",
+    )
+
+
 def test_a_port_that_is_taken_is_told_before_a_model_is_loaded(folder: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -122,12 +122,14 @@ def command(
     Once every model is warm, a line on stdout says where. The first SIGTERM or Ctrl-C lets what was
     accepted be answered; the second ends the process at once.
     """
+    from hotlap.serve.http.head import load_parser
     from hotlap.serve.http.tls import context
     from hotlap.serve.listening import Listener
     from hotlap.serve.loading import load
     from hotlap.serve.serving import serve
     from hotlap.serve.shared import SharedMemory
 
+    load_parser()  # before a model is loaded in vain
     if tls_key is not None and tls_cert is None:
         raise click.UsageError("--tls-key goes with --tls-cert")
     tls = None if tls_cert is None else context(tls_cert, tls_key)

@@ -91,6 +91,13 @@ def test_an_output_that_is_not_there_fails_its_job_alone() -> None:
     assert str(call.outcomes[1]) == 'output "z": no such output'
 
 
+def test_an_array_of_another_type_is_not_cast_in_silence() -> None:
+    model = made.served()
+    odd = made.job(model, made.rows(2).astype(np.float64))
+    call = run(model, made.job(model), odd, made.job(model))
+    assert [type(o) for o in call.outcomes] == [dict, InputError, dict]
+
+
 def poisonous(feed: dict[str, Any]) -> dict[str, Any]:
     if (feed["x"] == 13).any():
         raise ValueError("13")

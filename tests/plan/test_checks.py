@@ -35,7 +35,7 @@ def test_right_values_pass(field: str, value: Any, right: Any) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("format", 0, "format: expected a whole number from 1 to 2, got the number 0"),
+        ("format", 0, "format: expected a whole number from 1 to 3, got the number 0"),
         ("format", "1", 'format: expected a whole number, got the text "1"'),
         ("providers", "cpu", 'providers: expected a list, got the text "cpu"; write providers = ["cpu"]'),
         ("providers", [], "providers: the list is empty"),

@@ -19,6 +19,7 @@ from hotlap.plan import (
     ModelRef,
     Option,
     Plan,
+    Serve,
     StuckAxis,
 )
 from hotlap.providers import PROVIDERS, OpenVino
@@ -102,6 +103,17 @@ def plans(draw: st.DrawFn) -> Plan:
         seconds=st.dictionaries(st.integers(1, 10**6).map(str), st.floats(0, 1e6), max_size=2),
         date=texts,
     )
+    serves = st.builds(
+        Serve,
+        lanes=st.none() | st.integers(1, 1024),
+        max_batch=st.integers(1, 65536),
+        inline=st.none() | st.booleans(),
+        spin=st.none() | st.sampled_from(["off", "on", "1us", "1000000us"]),
+        queue_requests=st.integers(1, 2**31),
+        queue_bytes=st.integers(1, 2**62),
+        priorities=st.integers(1, 16),
+        timeout=st.none() | st.floats(1e-6, 1e6),
+    )
     model = draw(st.none() | models)
     evidence = st.builds(Evidence, baseline=texts, ratio=finite, low=finite, high=finite, date=texts)
     spin = draw(st.just("on") | st.integers(1, 1_000_000).map("{}us".format))
@@ -116,6 +128,7 @@ def plans(draw: st.DrawFn) -> Plan:
         warm=tuple(draw(st.lists(shapes, max_size=2))),
         evidence=draw(st.none() | evidence),
         facts=draw(st.none() | facts) if model else None,
+        serve=draw(st.none() | serves),
         custom_ops=tuple(draw(st.lists(names, unique=True, max_size=2))),
     )
 
@@ -140,7 +153,7 @@ def test_a_plan_goes_through_a_file(tmp_path: Path) -> None:
 def test_the_text_has_the_essentials_and_no_defaults() -> None:
     assert Plan(threads=2).dumps() == (
         "# hotlap plan: how to run one model on one kind of machine.\n\n"
-        'format = 2\nproviders = [\n    "cpu",\n]\nthreads = 2\nspin = "on"\n'
+        'format = 3\nproviders = [\n    "cpu",\n]\nthreads = 2\nspin = "on"\n'
     )
 
 
@@ -219,6 +232,21 @@ def test_format_2_has_what_probing_learned() -> None:
     assert Plan.load(FORMATS / "v1.toml").facts is None
 
 
+def test_format_3_says_how_it_is_served() -> None:
+    plan = Plan.load(FORMATS / "v3.toml")
+    assert plan.serve == Serve(
+        lanes=2,
+        max_batch=16,
+        inline=False,
+        spin="50us",
+        queue_requests=64,
+        queue_bytes=1048576,
+        priorities=3,
+        timeout=2.5,
+    )
+    assert plan.facts is not None and Plan.load(FORMATS / "v2.toml").serve is None
+
+
 def test_facts_need_the_model_that_they_are_about() -> None:
     with pytest.raises(PlanError, match=r"facts: are about one model, .*add a \[model\] table"):
         Plan(facts=Facts(rows="independent"))
@@ -282,7 +310,7 @@ def test_a_newer_format_is_told_before_its_unknown_keys() -> None:
     with pytest.raises(PlanError) as caught:
         Plan.loads("format = 99\nsomething_new = 1", where="p.toml")
     assert str(caught.value) == (
-        "p.toml: format: 99 was made by a newer hotlap; this one reads up to 2: upgrade hotlap"
+        "p.toml: format: 99 was made by a newer hotlap; this one reads up to 3: upgrade hotlap"
     )
 
 

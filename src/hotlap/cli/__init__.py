@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "inspect": "Say what is wrong with a model, and run it to see.",
     "run": "Run a model or a plan once on given inputs.",
     "verify": "Say whether two models give the same answers, and where they part.",
+    "serve": "Serve models over HTTP: the Open Inference Protocol.",
     "bench": "Measure a model, a plan or a callable; compare it with others.",
     "diff": "Say what differs between two models.",
     "compare": "Compare saved measurements; a gate for CI.",

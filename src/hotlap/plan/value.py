@@ -19,6 +19,7 @@ from hotlap.plan.model_ref import ModelRef
 from hotlap.plan.options import Option, Value
 from hotlap.plan.refused import PLAN_INSTEAD
 from hotlap.plan.run_options import RUN_OPTIONS
+from hotlap.plan.serve import Serve
 from hotlap.plan.session_options import SESSION_OPTIONS
 from hotlap.plan.tables import typed_options
 from hotlap.plan.together import check_together
@@ -46,6 +47,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         warm: shapes of feeds to run before the first call; empty: one feed made from the signature.
         evidence: what was measured when the plan was made.
         facts: what probing learned about the model; they hold for its digest, so `model` must be given.
+        serve: how it is served; None: as the defaults of `Serve`.
         custom_ops: shared libraries with operators. The caller must allow each by name at open.
 
     Raises:
@@ -63,6 +65,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     warm: tuple[dict[str, tuple[int, ...]], ...] = ()
     evidence: Evidence | None = None
     facts: Facts | None = None
+    serve: Serve | None = None
     custom_ops: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

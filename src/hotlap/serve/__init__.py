@@ -1,0 +1,3 @@
+"""Serving models over the network: sockets, admission, scheduling, lanes, shared memory, metrics."""
+
+from __future__ import annotations

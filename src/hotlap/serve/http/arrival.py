@@ -1,0 +1,293 @@
+"""What arrives on a connection, up to a whole request: `Arrival`.
+
+It takes up one request at a time. What a client sends ahead waits unread in a buffer of bounded size, then in
+the client's own system.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hotlap.errors import HotlapError, Overloaded
+from hotlap.serve.http.chunked import Chunks
+from hotlap.serve.http.head import END, Head, might_become_a_head, read_head
+from hotlap.serve.http.respond import CONTINUE, Reply, refusal
+from hotlap.serve.status import BodyTooLarge, Refused
+
+if TYPE_CHECKING:
+    from hotlap.serve.http.front import Front
+    from hotlap.serve.http.infer import Asked
+    from hotlap.serve.http.routes import Match, Route
+
+__all__ = ["BUSY", "CHUNKS", "CLOSED", "CLOSING", "FILLING", "IDLE", "LINGER", "Arrival"]
+
+# Where a connection is.
+IDLE = 0  # waits for a head, or for the rest of one
+FILLING = 1  # the body's bytes go straight to where they will be read
+CHUNKS = 2
+BUSY = 3  # the answer is being made
+LINGER = 4  # the answer is written; what still comes is thrown away, so that it is not lost to a reset
+CLOSING = 5
+CLOSED = 6
+
+_ALIGNMENT = 64
+
+
+class Arrival(asyncio.BufferedProtocol):
+    """The half of a connection that reads. The other half says what happens to a request that is whole."""
+
+    __slots__ = (
+        "_advancing", "_asked", "_block", "_body", "_choked", "_chunks", "_filled", "_front", "_head",
+        "_held", "_match", "_paused", "_phase", "_route", "_searched", "_since", "_tail", "_transport",
+        "_until", "_whole",
+    )  # fmt: skip
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._transport: Any = None
+        self._phase = IDLE
+        self._until = self._since = 0.0
+        self._tail = bytearray()  # what has arrived and was not taken up
+        self._searched = 0  # up to where no head ends in it
+        self._advancing = self._choked = self._paused = False
+        # The last head: clients send the same one again and again, so it is compared before it is read.
+        self._block = b""
+        self._whole = -1  # bytes of that head and its body
+        self._head: Head | None = None
+        self._route: Route | None = None
+        self._match: Match = {}
+        self._asked: Asked | None = None
+        self._body: Any = None
+        self._filled = self._held = 0
+        self._chunks: Chunks | None = None
+
+    # ── what the other half does ──────────────────────────────────────────────────────────────────────
+
+    def _start(self, body: bytes | memoryview) -> None:
+        """Makes the answer to the request that has arrived."""
+        raise NotImplementedError
+
+    def _answer(self, reply: Reply) -> None:
+        """Writes it; the connection goes on, or ends."""
+        raise NotImplementedError
+
+    def _refuse(self, error: BaseException) -> None:
+        """Says why, and ends the connection."""
+        raise NotImplementedError
+
+    # ── bytes ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._phase == FILLING:
+            rest: memoryview = self._body[self._filled :]
+            return rest
+        return self._front.view
+
+    def buffer_updated(self, nbytes: int) -> None:
+        front, phase = self._front, self._phase
+        if phase == IDLE:
+            if (
+                nbytes == self._whole
+                and not self._tail
+                and not self._choked
+                and front.scratch.startswith(self._block)
+            ):
+                self._start(bytes(front.view[len(self._block) : nbytes]))
+                return
+            if not self._tail:
+                self._until = front.now + front.limits.head_time
+            self._tail += front.view[:nbytes]
+            self._advance()
+        elif phase == FILLING:
+            self._filled += nbytes
+            if self._filled == len(self._body):
+                body, self._body = self._body, None
+                self._start(body)
+        elif phase == CHUNKS:
+            self._chunk(bytes(front.view[:nbytes]))
+        elif phase == BUSY:
+            self._tail += front.view[:nbytes]
+            self._pause()
+
+    def pause_writing(self) -> None:
+        self._choked = True
+
+    def resume_writing(self) -> None:
+        self._choked = False
+        self._advance()
+
+    def _pause(self) -> None:
+        if not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _resume(self) -> None:
+        if self._paused:
+            self._paused = False
+            self._transport.resume_reading()
+
+    # ── a head ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _advance(self) -> None:
+        """Takes up what has arrived, as far as it goes."""
+        if self._advancing:  # an answer that was there at once comes by here again
+            return
+        self._advancing = True
+        try:
+            while self._phase == IDLE and self._tail and not self._choked and self._take_head():
+                pass
+        finally:
+            self._advancing = False
+        if self._choked and self._tail:
+            self._pause()
+        elif self._phase in (IDLE, FILLING, CHUNKS, LINGER):
+            self._resume()
+
+    def _take_head(self) -> bool:
+        """Takes up a head and, where it is there, the body; returns whether there was a whole head."""
+        tail = self._tail
+        if self._whole >= 0 and tail.startswith(self._block):
+            del tail[: len(self._block)]
+            self._take_body()
+            return True
+        self._whole = -1
+        try:
+            while tail.startswith(b"\r\n"):  # an empty line before a request is read over (RFC 9112, 2.2)
+                del tail[:2]
+            end = tail.find(END, self._searched)
+            if end < 0:
+                might_become_a_head(tail, self._front.limits, self._searched)
+                self._searched = max(0, len(tail) - 3)
+                return False
+            self._searched = 0
+            block = bytes(tail[: end + 4])
+            del tail[: end + 4]
+            self._head = None
+            self._head = head = read_head(block, self._front.limits)
+        except Refused as error:
+            self._refuse(error)
+            return False
+        try:
+            self._find(head)
+        except Refused as error:
+            self._turn_away(head, error)
+            return True
+        self._block = block
+        if not head.chunked and not head.expects:
+            self._whole = len(block) + head.length
+        self._take_body()
+        return True
+
+    def _find(self, head: Head) -> None:
+        """Whom the request is for, and whether it may come in."""
+        front = self._front
+        self._route, self._match = front.table.find(head.method, head.path)
+        front.authorise(self._route, head.headers)
+        self._asked = None
+        if self._route.handler is None:
+            self._asked = front.inference.asked(self._match, head.headers)
+        if head.length > front.limits.body:
+            raise BodyTooLarge(f"the body has {head.length:,} bytes, at most {front.limits.body:,} are taken")
+
+    def _turn_away(self, head: Head, error: Refused) -> None:
+        """Refuses a request whose head is sound: the connection may go on where the body is there already."""
+        if head.chunked or head.length > len(self._tail):
+            self._refuse(error)
+            return
+        del self._tail[: head.length]
+        reply = refusal(error)
+        if head.path == b"*" or (head.method == "OPTIONS" and reply.status == 405):
+            reply = Reply(204, headers=reply.headers)
+        self._phase = BUSY
+        self._answer(reply)
+
+    # ── a body ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _take_body(self) -> None:
+        head, tail, front = self._head, self._tail, self._front
+        assert head is not None
+        length = head.length
+        if not head.chunked and len(tail) >= length:
+            body = bytes(tail[:length])
+            del tail[:length]
+            self._start(body)
+            return
+        self._since = front.now
+        self._until = front.now + front.limits.body_time
+        if head.chunked:
+            self._chunks = Chunks(front.limits.body)
+            self._phase = CHUNKS
+        elif self._may_come(length) and self._hold(length):
+            self._body = _room(length, 0 if self._asked is None else self._asked.header_length or 0)
+            self._filled = len(tail)
+            self._body[: self._filled] = tail
+            self._phase = FILLING
+        else:
+            return
+        if head.expects and not tail:
+            self._transport.write(CONTINUE)
+        data = bytes(tail)
+        tail.clear()
+        if data and head.chunked:
+            self._chunk(data)
+
+    def _chunk(self, data: bytes) -> None:
+        chunks = self._chunks
+        assert chunks is not None
+        try:
+            rest = chunks.feed(data)
+        except Refused as error:
+            self._refuse(error)
+            return
+        if not self._hold(len(chunks.body)):
+            return
+        if chunks.complete:
+            self._chunks = None
+            self._tail += rest
+            self._phase = IDLE
+            self._start(memoryview(chunks.body))
+            self._advance()
+
+    def _fast_enough(self, now: float) -> bool:
+        """Whether the body may take longer; if so, until when it need not be asked again."""
+        limits = self._front.limits
+        got = self._filled if self._chunks is None else len(self._chunks.body)
+        self._until = self._since + limits.body_time + got / limits.least_rate
+        return self._until >= now
+
+    def _may_come(self, nbytes: int) -> bool:
+        """Refuses a request before its body comes where it would be refused afterwards."""
+        if self._asked is not None:
+            try:
+                self._front.inference.check(self._asked, nbytes)
+            except HotlapError as error:
+                self._front.inference.refused(self._asked, error, perf_counter_ns())
+                self._refuse(error)
+                return False
+        return True
+
+    def _hold(self, nbytes: int) -> bool:
+        """Counts a body's bytes until it is answered; refuses it where there are too many already."""
+        front = self._front
+        if front.bodies - self._held + nbytes > front.limits.bodies:
+            self._refuse(Overloaded(f"bodies of {front.limits.bodies:,} bytes arrive or wait already"))
+            return False
+        front.bodies += nbytes - self._held
+        self._held = nbytes
+        return True
+
+    def _release(self) -> None:
+        self._front.bodies -= self._held
+        self._held = 0
+
+
+def _room(length: int, header_length: int) -> memoryview:
+    """Room for a body, whose tensors then lie aligned: the first one starts behind the JSON header. It is not
+    filled with zeros, and untouched pages take no memory."""
+    room = np.empty(length + _ALIGNMENT, np.uint8)
+    start = -(room.ctypes.data + header_length) % _ALIGNMENT
+    return room[start : start + length].data

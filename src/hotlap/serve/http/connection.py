@@ -1,0 +1,255 @@
+"""One client's connection: `Connection`. Requests are answered one after the other, in their order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from hotlap.serve.http.arrival import BUSY, CLOSED, CLOSING, IDLE, LINGER, Arrival
+from hotlap.serve.http.respond import CONTINUE, Reply, refusal, written
+from hotlap.serve.status import TooManyConnections, TooSlow
+
+if TYPE_CHECKING:
+    from hotlap.serve.http.front import Front
+    from hotlap.serve.http.infer import Asked
+    from hotlap.serve.job import Job
+
+__all__ = ["Connection"]
+
+_NEVER = float("inf")
+_WORTH_PACKING = 1024
+_LONG_PACKED, _LONG_PLAIN = 1024, 64 * 1024
+"""Bytes that take the better part of a millisecond to unpack, where they become a thousand times as many, or
+to pack."""
+_CLOSE, _KEEP = b"Connection: close\r\n", b"Connection: keep-alive\r\n"
+
+
+class Connection(Arrival):
+    """One client's connection."""
+
+    __slots__ = ("_done", "_half", "_job", "_moved", "_unsent")
+
+    def __init__(self, front: Front) -> None:
+        super().__init__(front)
+        self._half = False  # the client sends no more
+        self._job: Job | None = None
+        self._done = self._computed
+        self._unsent = 0  # bytes of answers that waited at the last look
+        self._moved = 0.0  # when they had last become fewer
+
+    # ── the transport's side ──────────────────────────────────────────────────────────────────────────
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        front = self._front
+        self._transport = transport
+        full = len(front.connections) >= front.limits.connections
+        front.connections.add(self)
+        self._until = front.now + front.limits.head_time
+        if full:
+            error = TooManyConnections(f"{front.limits.connections:,} connections are open already")
+            self._write(written(refusal(error), front.date, _CLOSE))
+            self._close()  # without lingering: there are too many already
+
+    def eof_received(self) -> bool:
+        """The client sends no more. It may have gone, or still read: TCP shows no difference."""
+        self._half = True
+        if self._phase != BUSY or self._transport.get_extra_info("sslcontext") is not None:
+            return False
+        self._probe()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._phase = CLOSED
+        self._front.connections.discard(self)
+        self._release()
+        self._tail.clear()
+        self._body = self._chunks = None
+        job, self._job = self._job, None
+        if job is not None:
+            self._front.engine.drop(job)
+
+    # ── the server's side ─────────────────────────────────────────────────────────────────────────────
+
+    def look(self, now: float) -> None:
+        """Ends the connection where the client is too slow."""
+        if self._phase == CLOSED:
+            return
+        unsent = self._transport.get_write_buffer_size()
+        if unsent and unsent != self._unsent:
+            self._moved = now
+        self._unsent = unsent
+        if unsent and now - self._moved > self._front.limits.write_time:
+            self._transport.abort()
+        elif now > self._until and not (unsent and self._phase == CLOSING):
+            self._late(now)
+        elif self._half and self._phase == BUSY:
+            self._probe()
+
+    def leave(self) -> bool:
+        """Ends the connection if it has nothing to send and nothing to wait for; returns whether it is so.
+        A request that is not whole by now was not accepted."""
+        if self._phase in (CLOSING, CLOSED):
+            return self._phase == CLOSED or not self._transport.get_write_buffer_size()
+        if self._phase == BUSY or self._transport.get_write_buffer_size():
+            return False
+        self._close()
+        return True
+
+    def cut(self) -> None:
+        """Ends the connection at once."""
+        if self._phase != CLOSED:
+            self._transport.abort()
+
+    def _probe(self) -> None:
+        """Writes something that every client of HTTP/1.1 reads over (RFC 9110, 15.2): where it has gone, its
+        system says so, and the next write fails."""
+        if self._head is not None and not self._head.old:
+            self._transport.write(CONTINUE)
+
+    def _late(self, now: float) -> None:
+        if self._phase in (LINGER, CLOSING):
+            self._transport.abort()
+        elif self._phase == IDLE and not self._tail:
+            self._close()
+        elif self._phase == IDLE:
+            self._refuse(TooSlow(f"the head took longer than {self._front.limits.head_time:g} s"))
+        elif not self._fast_enough(now):
+            self._refuse(TooSlow("the body came too slowly"))
+
+    # ── from a request to its answer ──────────────────────────────────────────────────────────────────
+
+    def _start(self, body: bytes | memoryview) -> None:
+        self._phase = BUSY
+        self._until = _NEVER
+        front = self._front
+        asked, arrived = self._asked, perf_counter_ns()
+        if asked is not None:
+            if asked.encoding:
+                self._aside(
+                    len(body) > _LONG_PACKED,
+                    lambda: front.inference.unpacked(asked, body),
+                    lambda plain: self._submit(asked, plain, arrived),
+                    lambda error: self._refuse_inference(asked, error, arrived),
+                )
+            else:
+                self._submit(asked, body, arrived)
+            return
+        try:
+            assert self._route is not None and self._route.handler is not None and self._head is not None
+            reply = self._route.handler(front.engine, self._match, body, self._head.headers)
+        except Exception as error:  # noqa: BLE001  whatever happens, the client is told
+            reply = refusal(error)
+        self._answer(reply)
+
+    def _submit(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
+        front = self._front
+        try:
+            self._job = job = front.inference.begin(asked, body, arrived, self._done)
+            front.engine.submit(job)
+        except Exception as error:  # noqa: BLE001  whatever happens, the client is told
+            self._job = None
+            self._refuse_inference(asked, error, arrived)
+
+    def _refuse_inference(self, asked: Asked, error: BaseException, arrived: int) -> None:
+        self._front.inference.refused(asked, error, arrived)
+        self._answer(refusal(error))
+
+    def _computed(self, job: Job) -> None:
+        """The engine has an answer, or the reason why there is none."""
+        self._job = None
+        asked, inference = self._asked, self._front.inference
+        assert asked is not None
+        try:
+            reply = inference.finish(asked, job)
+        except Exception as error:  # noqa: BLE001  whatever happens, the client is told
+            self._refuse_inference(asked, error, job.timeline.arrived)
+            return
+        if asked.accepted and reply.status == 200 and reply.nbytes >= _WORTH_PACKING:
+            self._aside(
+                reply.nbytes > _LONG_PLAIN,
+                lambda: inference.packed(asked, reply),
+                self._answer,
+                lambda error: self._answer(refusal(error)),
+            )
+        else:
+            self._answer(reply)
+
+    def _aside(
+        self,
+        long: bool,
+        work: Callable[[], Any],
+        then: Callable[[Any], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        """Does work, in a thread where it is long: the event loop has other clients too."""
+        if not long:
+            try:
+                result = work()
+            except Exception as error:  # noqa: BLE001  whatever happens, the client is told
+                failed(error)
+            else:
+                then(result)
+            return
+
+        def over(future: asyncio.Future[Any]) -> None:
+            error = None if future.cancelled() else future.exception()
+            if self._phase != BUSY or future.cancelled():
+                return  # the client has gone
+            if error is not None:
+                failed(error)
+            else:
+                then(future.result())
+
+        asyncio.get_running_loop().run_in_executor(None, work).add_done_callback(over)
+
+    def _answer(self, reply: Reply) -> None:
+        head, front = self._head, self._front
+        keep = head is not None and head.keep_alive and not front.closing and not self._half
+        line = b""
+        if not keep:
+            line = _CLOSE
+        elif head is not None and head.old:
+            line = _KEEP
+        self._write(written(reply, front.date, line, head_only=head is not None and head.method == "HEAD"))
+        if self._held:
+            self._release()
+        if not keep:
+            self._close(unread=bool(self._tail))
+            return
+        self._phase = IDLE
+        self._until = front.now + front.limits.idle_time
+        if self._tail or self._paused:
+            if self._tail:
+                self._until = front.now + front.limits.head_time
+            self._advance()
+
+    def _write(self, buffers: list[bytes | memoryview]) -> None:
+        if len(buffers) == 1:
+            self._transport.write(buffers[0])
+        else:
+            self._transport.writelines(buffers)
+
+    def _refuse(self, error: BaseException) -> None:
+        """Says why, and ends the connection: what the client sends next cannot be told from a request."""
+        head_only = self._head is not None and self._head.method == "HEAD"
+        self._write(written(refusal(error), self._front.date, _CLOSE, head_only=head_only))
+        self._release()
+        self._close(unread=True)
+
+    def _close(self, *, unread: bool = False) -> None:
+        front = self._front
+        self._tail.clear()
+        self._body = self._chunks = None
+        if unread and not self._half:
+            # A socket that is closed while something is unread resets the connection, answer and all.
+            self._phase = LINGER
+            self._until = front.now + front.limits.linger_time
+            if self._transport.can_write_eof():
+                self._transport.write_eof()
+            self._resume()
+            return
+        self._phase = CLOSING
+        self._until = front.now + front.limits.write_time
+        self._transport.close()

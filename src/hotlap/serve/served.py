@@ -1,0 +1,36 @@
+"""One model that is being served, with all that belongs to it: `Served`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hotlap.plan import Facts, Serve
+from hotlap.runtime import Face
+from hotlap.serve.statistics import Statistics
+
+__all__ = ["Served"]
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Served:
+    """One model that is being served.
+
+    Attributes:
+        name: in URLs.
+        version: in URLs; a text, as the protocol has it.
+        runner: the loaded model, shared by all lanes.
+        facts: what probing learned; rows share a call only where it says "independent".
+        serve: how it is served.
+        lanes: threads that run its calls.
+        statistics: counted on the event loop's thread alone.
+        ready: it has been warmed.
+    """
+
+    name: str
+    version: str = "1"
+    runner: Face
+    facts: Facts = field(default_factory=Facts)
+    serve: Serve = field(default_factory=Serve)
+    lanes: int = 1
+    statistics: Statistics = field(default_factory=Statistics)
+    ready: bool = False

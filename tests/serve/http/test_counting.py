@@ -1,0 +1,70 @@
+"""Each request for a model is counted once, by how it ended, whatever happens to it on its way."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from hotlap.serve.served import Served
+from tests.serve.http.wired import Client, Feed, Gated, doubled, infer, model, post, serving, until
+
+
+def counts(served: Served) -> dict[str, int]:
+    return {outcome: s.count for outcome, s in served.statistics.requests.items() if s.count}
+
+
+def fails_on_two(feed: Feed) -> Feed:
+    if (feed["x"] == 2).all():
+        raise ValueError("the model's own")
+    return doubled(feed)
+
+
+def test_answers_and_refusals_of_all_kinds() -> None:
+    one = model(fails_on_two)
+    with serving(one) as server, Client(server) as client:
+        assert client.ask(post(infer(1.0))).status == 200
+        assert client.ask(post(infer(2.0))).status == 500
+        assert client.ask(post(b"{")).status == 400
+        assert client.ask(post(b'{"inputs": []}')).status == 400
+        assert client.ask(post(infer(3.0), "/v2/models/nobody/infer")).status == 404
+        assert client.ask(post(infer(3.0), "/v2/models/m/versions/9/infer")).status == 404
+        assert client.ask(post(infer(4.0))).status == 200
+        assert counts(one) == {"ok": 2, "failed": 1, "invalid": 3}
+        counted = one.statistics
+        assert (counted.execution_count, counted.inference_count) == (2, 2)
+        parts = counted.parse.ns + counted.queue.ns + counted.compute.ns + counted.encode.ns
+        assert counted.requests["ok"].ns == parts > 0
+
+
+def test_an_answer_that_cannot_be_told_is_no_answer() -> None:
+    one = model(lambda feed: {"y": object()})
+    with serving(one) as server, Client(server) as client:
+        assert client.ask(post(infer(1.0))).status == 500
+        assert counts(one) == {"failed": 1}
+
+
+def test_full_queues_deadlines_and_clients_that_go() -> None:
+    gate = Gated()
+    one = model(gate, queue_requests=1)
+    with serving(one) as server, ExitStack() as stack:
+        first, gone, late, refused = (stack.enter_context(Client(server)) for _ in range(4))
+        gate.open = False
+        first.send(post(infer(1.0)))
+        assert gate.begun.acquire(timeout=20)
+        gone.send(post(infer(2.0)))
+        until(lambda: server.engine.inside == 2)
+        assert refused.ask(post(infer(3.0))).status == 429
+        gone.vanish()
+        until(lambda: server.engine.inside == 1)
+        assert late.ask(post(infer(4.0, parameters={"timeout": 100_000}))).status == 504
+        gate.go.release()
+        assert first.answer().status == 200
+        assert counts(one) == {"ok": 1, "dropped": 1, "late": 1, "refused": 1}
+        assert one.statistics.requests["late"].ns >= 99_000_000
+
+
+def test_models_are_counted_apart() -> None:
+    both = [model(name=name) for name in ("m", "n")]
+    with serving(*both) as server, Client(server) as client:
+        for path in ("m", "n", "n"):
+            assert client.ask(post(infer(1.0), f"/v2/models/{path}/infer")).status == 200
+        assert [counts(one) for one in both] == [{"ok": 1}, {"ok": 2}]

@@ -19,4 +19,4 @@ Each file of `NAMES` has
 
 from __future__ import annotations
 
-NAMES: tuple[str, ...] = ("container", "footprint", "gates", "honesty", "laps", "overhead")
+NAMES: tuple[str, ...] = ("container", "footprint", "gates", "honesty", "laps", "overhead", "serve")

@@ -16,6 +16,9 @@ from hotlap.plan import RUN_OPTIONS, SESSION_OPTIONS, Option
 from hotlap.plan.refused import PLAN_INSTEAD, RUN_INSTEAD, SESSION_INSTEAD
 from hotlap.providers import PROVIDERS
 from hotlap.providers.listing import ProviderOption, options_of
+from hotlap.serve.http.limits import Limits
+from hotlap.serve.status import STATUS
+from hotlap.tensors import DTYPES, DType
 from hotlap.verify import LEVELS
 
 DOCS = Path(__file__).parent
@@ -80,8 +83,47 @@ def gates_table() -> str:
     )
 
 
+_IN_JSON = {
+    "string": "strings",
+    "bool": "`true`, `false`",
+    "int": "whole numbers: `1`, not `1.0`",
+    "float": "numbers; `NaN`, `Infinity`, `-Infinity`",
+}
+
+
+def protocol_table() -> str:
+    """The element types that the Open Inference Protocol has."""
+    head = ("datatype", "model's type", "bytes of an element", "in JSON")
+    return table(head, (_protocol_row(d) for d in DTYPES if d.protocol is not None))
+
+
+def _protocol_row(d: DType) -> list[str]:
+    kind = "float" if d.is_float else "int" if d.is_integer else d.name
+    size = str(d.bits // 8) if d.bits else "4 for the length, then UTF-8"
+    return [f"`{d.protocol}`", d.name, size, _IN_JSON[kind]]
+
+
+def status_table() -> str:
+    """What clients are told of errors."""
+    rows = sorted(STATUS.values(), key=lambda row: row.status)
+    head = ("status", "when", "header Retry-After")
+    return table(head, ([f"{r.status}", r.when, "" if r.retry is None else f"{r.retry} s"] for r in rows))
+
+
+def limits_table() -> str:
+    """What a client may ask of a server, as the docstring says it."""
+    attributes = re.findall(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", Limits.__doc__ or "", re.MULTILINE)
+    rows = (
+        [f"`{n}`", f"{getattr(Limits(), n):,.0f}", " ".join(t.split()).rstrip(".")] for n, t in attributes
+    )
+    return table(("limit", "default", "of what"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "gates": gates_table,
+    "protocol-types": protocol_table,
+    "status": status_table,
+    "limits": limits_table,
     "session-options": lambda: options_table(SESSION_OPTIONS.values()),
     "run-options": lambda: options_table(RUN_OPTIONS.values()),
     "plan-instead": lambda: instead_table(PLAN_INSTEAD),

@@ -54,6 +54,6 @@ def test_the_plans_shown_are_plans() -> None:
             r"```toml\n(.*?)```", (ROOT / "docs" / "reference" / name).read_text("utf-8"), re.DOTALL
         )
     ]
-    assert len(shown) == 2
+    assert len(shown) == 4
     for toml in shown:
         Plan.loads(toml)

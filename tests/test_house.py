@@ -74,7 +74,7 @@ def loaded_after(code: str) -> set[str]:
 
 def test_hot_rooms_load_neither_graph_libraries_nor_the_command_line() -> None:
     heavy = {"onnx", "onnx_ir", "torch", "ml_dtypes", "click", "rich"}
-    assert loaded_after("import hotlap.runtime, hotlap.plan, hotlap.providers") & heavy == set()
+    assert loaded_after("import hotlap.runtime, hotlap.plan, hotlap.providers, hotlap.wire") & heavy == set()
 
 
 def test_importing_hotlap_loads_no_runtime_yet() -> None:

@@ -4,6 +4,7 @@
     ├── ModelError            mend the model file
     ├── PlanError             mend the plan: names the key and the nearest right one
     ├── InputError            mend the feed: every problem of it in one message
+    │   └── TooLarge              send less: more bytes or elements than are taken
     ├── UsageError            mend the call: an argument that makes no sense
     ├── Unavailable           install something on this machine
     │   ├── ProviderUnavailable   an execution provider does not load or does not take the model
@@ -11,6 +12,8 @@
     ├── StorageError          make room or give permission: nothing was left half-written
     ├── TargetFailed          a measured process crashed, hung or refused the model
     ├── Overloaded            try again later
+    ├── NotReady              try again later, or ask another server
+    │   └── Draining              the server is about to stop: ask another one
     ├── DeadlineExceeded      try again later, or allow more time
     ├── Cancelled             nothing: the caller itself took the call back
     └── VerificationFailed    a gate said no
@@ -23,15 +26,18 @@ from __future__ import annotations
 __all__ = [
     "Cancelled",
     "DeadlineExceeded",
+    "Draining",
     "HotlapError",
     "InputError",
     "MissingExtra",
     "ModelError",
+    "NotReady",
     "Overloaded",
     "PlanError",
     "ProviderUnavailable",
     "StorageError",
     "TargetFailed",
+    "TooLarge",
     "Unavailable",
     "UsageError",
     "VerificationFailed",
@@ -56,6 +62,10 @@ class InputError(HotlapError):
     def __init__(self, problems: str | list[str]) -> None:
         self.problems: list[str] = [problems] if isinstance(problems, str) else list(problems)
         super().__init__("\n".join(self.problems))
+
+
+class TooLarge(InputError):
+    """A request has, or would become, more than the limit; nothing was made of it."""
 
 
 class UsageError(HotlapError):
@@ -96,6 +106,14 @@ class TargetFailed(HotlapError):
 
 class Overloaded(HotlapError):
     """The queue is full."""
+
+
+class NotReady(HotlapError):
+    """A server, or a model of it, has not been warmed yet."""
+
+
+class Draining(NotReady):
+    """A server is about to stop: what it accepted it finishes, new requests it refuses."""
 
 
 class DeadlineExceeded(HotlapError):

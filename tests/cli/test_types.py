@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotlap.cli.types import AXES, DURATION, FUNCTION, PERCENT, SHARE
+from hotlap.cli.types import AXES, DURATION, FUNCTION, PERCENT, SHARE, SIZE
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,20 @@ def test_lengths_of_time(text: str, seconds: float) -> None:
 def test_what_is_no_length_of_time_is_said(text: str) -> None:
     with pytest.raises(click.BadParameter, match="no length of time"):
         DURATION.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("100", 100), ("64MiB", 64 << 20), ("1 gib", 1 << 30), ("100kB", 100_000), ("2g", 2 << 30), (7, 7)],
+)
+def test_sizes(text: object, size: int) -> None:
+    assert SIZE.convert(text, None, None) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "1.5MiB", "many", "3 parsecs", "1" * 30])
+def test_what_is_no_size_is_said(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is no size"):
+        SIZE.convert(text, None, None)
 
 
 @given(st.text(min_size=1), st.integers(-9, 9))

@@ -9,7 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hotlap.errors import PlanError, StorageError
-from hotlap.plan import FORMAT, RUN_OPTIONS, SESSION_OPTIONS, Evidence, External, ModelRef, Option, Plan
+from hotlap.plan import (
+    FORMAT,
+    RUN_OPTIONS,
+    SESSION_OPTIONS,
+    Evidence,
+    External,
+    Facts,
+    ModelRef,
+    Option,
+    Plan,
+    Serve,
+    StuckAxis,
+)
 from hotlap.providers import PROVIDERS, OpenVino
 from hotlap.providers.listing import ProviderOption, options_of
 
@@ -69,10 +81,44 @@ def plans(draw: st.DrawFn) -> Plan:
     )
     finite = st.floats(allow_nan=False, allow_infinity=False)
     models = st.builds(ModelRef, path=names, digest=digests, external=external)
+    small = st.integers(0, 2**40)
+    stuck = st.builds(
+        StuckAxis,
+        input=texts,
+        axis=small,
+        works=st.lists(small, max_size=2).map(tuple),
+        fails=st.lists(small, max_size=3).map(tuple),
+        said=texts,
+    )
+    facts = st.builds(
+        Facts,
+        rows=st.sampled_from(["independent", "dependent", "unknown"]),
+        why=texts,
+        axes=st.dictionaries(texts, small, max_size=2),
+        stuck=st.lists(stuck, max_size=2).map(tuple),
+        shapes=st.dictionaries(texts, st.lists(small | texts, max_size=3).map(tuple), max_size=2),
+        repeats=st.sampled_from(["equal", "differ", "unknown"]),
+        repeats_by=st.floats(0, 2),
+        padding=st.dictionaries(texts, st.sampled_from(["insensitive", "sensitive", "unknown"]), max_size=2),
+        seconds=st.dictionaries(st.integers(1, 10**6).map(str), st.floats(0, 1e6), max_size=2),
+        date=texts,
+    )
+    serves = st.builds(
+        Serve,
+        lanes=st.none() | st.integers(1, 1024),
+        max_batch=st.integers(1, 65536),
+        inline=st.none() | st.booleans(),
+        spin=st.none() | st.sampled_from(["off", "on", "1us", "1000000us"]),
+        queue_requests=st.integers(1, 2**31),
+        queue_bytes=st.integers(1, 2**62),
+        priorities=st.integers(1, 16),
+        timeout=st.none() | st.floats(1e-6, 1e6),
+    )
+    model = draw(st.none() | models)
     evidence = st.builds(Evidence, baseline=texts, ratio=finite, low=finite, high=finite, date=texts)
     spin = draw(st.just("on") | st.integers(1, 1_000_000).map("{}us".format))
     return Plan(
-        model=draw(st.none() | models),
+        model=model,
         providers=tuple(chain),
         threads=draw(st.none() | st.integers(1, 4096)),
         spin=spin,
@@ -81,6 +127,8 @@ def plans(draw: st.DrawFn) -> Plan:
         run=draw(st.fixed_dictionaries({}, optional={k: value_of(o) for k, o in run.items()})),
         warm=tuple(draw(st.lists(shapes, max_size=2))),
         evidence=draw(st.none() | evidence),
+        facts=draw(st.none() | facts) if model else None,
+        serve=draw(st.none() | serves),
         custom_ops=tuple(draw(st.lists(names, unique=True, max_size=2))),
     )
 
@@ -105,7 +153,7 @@ def test_a_plan_goes_through_a_file(tmp_path: Path) -> None:
 def test_the_text_has_the_essentials_and_no_defaults() -> None:
     assert Plan(threads=2).dumps() == (
         "# hotlap plan: how to run one model on one kind of machine.\n\n"
-        'format = 1\nproviders = [\n    "cpu",\n]\nthreads = 2\nspin = "on"\n'
+        'format = 3\nproviders = [\n    "cpu",\n]\nthreads = 2\nspin = "on"\n'
     )
 
 
@@ -156,6 +204,52 @@ def test_format_1_is_understood() -> None:
         "an_option_of_later": "1",
     }
     assert plan.evidence is not None and plan.evidence.ratio == 1.83
+
+
+def test_format_2_has_what_probing_learned() -> None:
+    plan = Plan.load(FORMATS / "v2.toml")
+    assert plan.facts == Facts(
+        rows="dependent",
+        why='output "y" of a row among 3 changes by 0.26 of its range beside a neighbour ("loud")',
+        axes={"input_ids": 0, "state": 1, "onnx::Shape_422": 0},
+        stuck=(
+            StuckAxis(
+                input="images",
+                axis=2,
+                works=(640,),
+                fails=(320, 639, 641, 1280),
+                said="node Reshape: the input tensor cannot be reshaped to the requested shape",
+            ),
+        ),
+        shapes={"387": ("?", 1, 8210), "logits": ("batch", "sequence", 2)},
+        repeats="differ",
+        repeats_by=3e-7,
+        padding={"sequence": "insensitive", "images[3]": "unknown"},
+        seconds={"1": 0.0019, "8": 0.0071},
+        onnxruntime="1.32.0",
+        date="2026-11-30",
+    )
+    assert Plan.load(FORMATS / "v1.toml").facts is None
+
+
+def test_format_3_says_how_it_is_served() -> None:
+    plan = Plan.load(FORMATS / "v3.toml")
+    assert plan.serve == Serve(
+        lanes=2,
+        max_batch=16,
+        inline=False,
+        spin="50us",
+        queue_requests=64,
+        queue_bytes=1048576,
+        priorities=3,
+        timeout=2.5,
+    )
+    assert plan.facts is not None and Plan.load(FORMATS / "v2.toml").serve is None
+
+
+def test_facts_need_the_model_that_they_are_about() -> None:
+    with pytest.raises(PlanError, match=r"facts: are about one model, .*add a \[model\] table"):
+        Plan(facts=Facts(rows="independent"))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +303,7 @@ def test_a_newer_format_is_told_before_its_unknown_keys() -> None:
     with pytest.raises(PlanError) as caught:
         Plan.loads("format = 99\nsomething_new = 1", where="p.toml")
     assert str(caught.value) == (
-        "p.toml: format: 99 was made by a newer hotlap; this one reads up to 1: upgrade hotlap"
+        "p.toml: format: 99 was made by a newer hotlap; this one reads up to 3: upgrade hotlap"
     )
 
 
@@ -295,7 +389,7 @@ def test_a_plan_with_something_else_in_it_is_a_plan_or_a_plan_error(data: st.Dat
 
     import tomli_w
 
-    table = tomllib.loads((FORMATS / "v1.toml").read_text())
+    table = tomllib.loads((FORMATS / "v2.toml").read_text())
     place: Any = table
     while True:
         key = data.draw(st.sampled_from(sorted(place)) | texts)
@@ -317,7 +411,7 @@ def test_a_plan_with_something_else_in_it_is_a_plan_or_a_plan_error(data: st.Dat
 @settings(deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_a_plan_or_a_plan_error(tmp_path_factory: Any, data: st.DataObject) -> None:
-    whole = bytearray((FORMATS / "v1.toml").read_bytes())
+    whole = bytearray((FORMATS / "v2.toml").read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))
         whole[at : at + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=8))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from hotlap.errors import ModelError
-from hotlap.runtime.modelfile import check_model_file, ranked_names
+from hotlap.runtime.modelfile import check_model_file, external_names, ranked_names
 from tests import tiny
 
 
@@ -117,3 +117,40 @@ def test_a_scalar_is_told_from_an_input_of_unknown_rank(tmp_path: Path) -> None:
 def test_a_name_that_is_not_utf8_is_told() -> None:
     with pytest.raises(ModelError, match="its name is not UTF-8"):
         check_model_file(Path("m\udcff.onnx"))
+
+
+def test_files_of_external_weights_are_named_wherever_a_tensor_stands(tmp_path: Path) -> None:
+    assert external_names(tiny.mlp_external(tmp_path)) == {"model.onnx.data"}
+    assert external_names(tiny.save(tiny.mlp(), tmp_path / "own.onnx")) == frozenset()
+    # An initializer, a constant, and constants in a branch and in a function.
+    model = tiny.external_at("first.bin")
+    constants = [_constant_at(f"{n}.bin") for n in ("second", "third", "fourth")]
+    model.graph.node.append(constants[0])
+    branch = helper.make_graph([constants[1]], "branch", [], [tiny.info("k", TensorProto.FLOAT, [4])])
+    model.graph.node.append(helper.make_node("If", ["c"], ["k"], then_branch=branch, else_branch=branch))
+    opset = helper.make_opsetid("", 17)
+    model.functions.append(helper.make_function("d", "f", [], ["k"], [constants[2]], [opset]))
+    path = tiny.save(model, tmp_path / "m.onnx")
+    assert external_names(path) == {"first.bin", "second.bin", "third.bin", "fourth.bin"}
+
+
+def _constant_at(location: str) -> onnx.NodeProto:
+    tensor = TensorProto(name="k", data_type=TensorProto.FLOAT, dims=[4], data_location=TensorProto.EXTERNAL)
+    for key, value in {"location": location, "offset": "0", "length": "16"}.items():
+        tensor.external_data.add(key=key, value=value)
+    return helper.make_node("Constant", [], ["k"], value=tensor)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=300))
+def test_any_bytes_name_files_or_are_no_protobuf(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.onnx"
+    path.write_bytes(b"\x3a" + bytes([len(data) % 128]) + data)
+    try:
+        check_model_file(path)
+        names = external_names(path)
+    except ModelError:
+        return
+    assert all(isinstance(name, str) for name in names)

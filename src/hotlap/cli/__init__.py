@@ -18,6 +18,7 @@ from hotlap.cli.console import Ended, prepare, report_error
 COMMANDS: dict[str, str] = {
     "tune": "Find the fastest plan whose answers agree, by measuring.",
     "run": "Run a model or a plan once on given inputs.",
+    "serve": "Serve models over HTTP: the Open Inference Protocol.",
     "bench": "Measure a model, a plan or a callable; compare it with others.",
     "compare": "Compare saved measurements; a gate for CI.",
     "record": "Run a program and record what it asks its models.",

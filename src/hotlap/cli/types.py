@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["AXES", "DURATION", "FUNCTION", "PERCENT", "SHARE"]
+__all__ = ["AXES", "DURATION", "FUNCTION", "PERCENT", "SHARE", "SIZE"]
 
 if TYPE_CHECKING:  # generic for type checkers of newer click releases, a plain class in older ones
     _ParamType = click.ParamType[Any]
 else:
     _ParamType = click.ParamType
 
+_BYTES = {
+    "": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30,
+    "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30,
+}  # fmt: skip
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}
 
 
@@ -32,6 +36,20 @@ class _Duration(_ParamType):
         if not match or match[2] not in _UNITS:
             self.fail(f"{value!r} is no length of time; say 90s, 2m or 1h", param, ctx)
         return float(match[1]) * _UNITS[match[2]]
+
+
+class _Size(_ParamType):
+    """``64MiB``, ``1GiB``, ``100kB`` or a plain number of bytes, as an int."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"\s*(\d{1,15})\s*([a-zA-Z]*)\s*", str(value), re.ASCII)
+        if not match or match[2].lower() not in _BYTES or not int(match[1]):
+            self.fail(f"{value!r} is no size; say 64MiB, 1GiB or a number of bytes", param, ctx)
+        return int(match[1]) * _BYTES[match[2].lower()]
 
 
 class _Axes(_ParamType):
@@ -100,3 +118,4 @@ AXES = _Axes()
 FUNCTION = _Function()
 SHARE = _Share()
 PERCENT = _Share(whole=True)
+SIZE = _Size()

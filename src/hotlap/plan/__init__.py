@@ -9,6 +9,7 @@ from hotlap.plan.files import write_whole
 from hotlap.plan.model_ref import External, ModelRef
 from hotlap.plan.options import Option
 from hotlap.plan.run_options import RUN_OPTIONS
+from hotlap.plan.serve import Serve
 from hotlap.plan.session_options import SESSION_OPTIONS
 from hotlap.plan.value import Plan
 
@@ -22,6 +23,7 @@ __all__ = [
     "ModelRef",
     "Option",
     "Plan",
+    "Serve",
     "StuckAxis",
     "write_whole",
 ]

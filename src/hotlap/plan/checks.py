@@ -11,19 +11,23 @@ import msgspec
 
 from hotlap.errors import PlanError
 from hotlap.plan.evidence import Evidence
+from hotlap.plan.facts import Facts, StuckAxis
 from hotlap.plan.model_ref import External, ModelRef
 from hotlap.plan.options import named
+from hotlap.plan.serve import Serve
 from hotlap.plan.tables import check_provider, check_run, check_session
 from hotlap.plan.words import as_struct, as_type, dotted
 from hotlap.providers import provider_named
 
 __all__ = ["CHECKS", "FORMAT", "check_texts"]
 
-FORMAT = 1
+FORMAT = 3
 """The newest format of a plan file, and the one that is written.
 
 History:
     1: the first. tests/plan/formats/v1.toml stays for ever, and must always open.
+    2: a table [facts], what probing learned about the model.
+    3: a table [serve], how it is served.
 """
 
 MOST_THREADS = 4096
@@ -55,6 +59,21 @@ def check_model(value: Any) -> ModelRef | None:
 def check_evidence(value: Any) -> Evidence | None:
     evidence: Evidence | None = None if value is None else as_struct(value, Evidence, "evidence")
     return evidence
+
+
+def check_facts(value: Any) -> Facts | None:
+    if value is None or isinstance(value, Facts):
+        return value
+    table: dict[str, Any] = as_type(value, dict[str, Any], "facts")
+    axes: tuple[Any, ...] = as_type(table.get("stuck", ()), tuple[Any, ...], "facts.stuck")
+    stuck = [as_struct(a, StuckAxis, f"facts.stuck[{number}]") for number, a in enumerate(axes)]
+    facts: Facts = as_struct(table | {"stuck": stuck}, Facts, "facts")
+    return facts
+
+
+def check_serve(value: Any) -> Serve | None:
+    serve: Serve | None = None if value is None else as_struct(value, Serve, "serve")
+    return serve
 
 
 def check_providers(value: Any) -> tuple[str, ...]:
@@ -153,5 +172,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "run": check_run,
     "warm": check_warm,
     "evidence": check_evidence,
+    "facts": check_facts,
+    "serve": check_serve,
     "custom_ops": check_custom_ops,
 }

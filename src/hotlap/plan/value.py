@@ -13,11 +13,13 @@ from hotlap.errors import PlanError
 from hotlap.plan import text
 from hotlap.plan.checks import CHECKS, FORMAT, check_texts
 from hotlap.plan.evidence import Evidence
+from hotlap.plan.facts import Facts
 from hotlap.plan.files import write_whole
 from hotlap.plan.model_ref import ModelRef
 from hotlap.plan.options import Option, Value
 from hotlap.plan.refused import PLAN_INSTEAD
 from hotlap.plan.run_options import RUN_OPTIONS
+from hotlap.plan.serve import Serve
 from hotlap.plan.session_options import SESSION_OPTIONS
 from hotlap.plan.tables import typed_options
 from hotlap.plan.together import check_together
@@ -44,6 +46,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         session, run: session and run options of ORT, in TOML's own types (true, not "1").
         warm: shapes of feeds to run before the first call; empty: one feed made from the signature.
         evidence: what was measured when the plan was made.
+        facts: what probing learned about the model; they hold for its digest, so `model` must be given.
+        serve: how it is served; None: as the defaults of `Serve`.
         custom_ops: shared libraries with operators. The caller must allow each by name at open.
 
     Raises:
@@ -60,6 +64,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     run: dict[str, Value] = {}
     warm: tuple[dict[str, tuple[int, ...]], ...] = ()
     evidence: Evidence | None = None
+    facts: Facts | None = None
+    serve: Serve | None = None
     custom_ops: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -69,6 +75,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             value = CHECKS[field](getattr(self, field))
             check_texts(value, field)
             msgspec.structs.force_setattr(self, field, value)
+        if self.facts is not None and self.model is None:
+            raise PlanError("facts: are about one model, and the plan names none; add a [model] table")
         check_together(self.providers, self.threads, self.spin, self.provider, self.session, self.run)
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -30,7 +30,8 @@ def as_type(value: Any, kind: Any, where: str) -> Any:
     """The value as that type, with nothing converted but lists to tuples and whole numbers to floats.
 
     Args:
-        kind: a scalar or a union of scalars, or ``dict[str, kind]``, or ``tuple[kind, ...]``, or Any.
+        kind: a scalar or a union of scalars, or a Literal of texts, or ``dict[str, kind]``, or
+            ``tuple[kind, ...]``, or Any.
 
     Raises:
         PlanError: it does not fit.
@@ -38,6 +39,13 @@ def as_type(value: Any, kind: Any, where: str) -> Any:
     if kind is Any or (
         isinstance(kind, type) and isinstance(value, msgspec.Struct) and isinstance(value, kind)
     ):
+        return value
+    if get_origin(kind) is Literal:
+        words = get_args(kind)
+        if not isinstance(value, str) or value not in words:
+            known = " or ".join(f'"{w}"' for w in words)
+            hint = nearest(value, words) if isinstance(value, str) else ""
+            raise PlanError(f"{where}: expected {known}, got {named(value)}{hint}")
         return value
     if get_origin(kind) is dict:
         if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
@@ -80,5 +88,5 @@ def complaint(msgspecs: str, value: Any, where: str) -> str:
     kinds = wanted.replace("`", "").replace(" | null", "")
     for short, words in _KINDS.items():
         kinds = re.sub(rf"\b{short}\b", words, kinds)
-    kinds = kinds.replace(">= ", "of at least ").replace("<= ", "of at most ")
+    kinds = kinds.replace(" | ", " or ").replace(">= ", "of at least ").replace("<= ", "of at most ")
     return f"{where}: expected {kinds}, got {named(value)}"

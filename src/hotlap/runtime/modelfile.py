@@ -15,16 +15,24 @@ from pathlib import Path
 from hotlap.errors import ModelError
 from hotlap.tensors import nearest
 
-__all__ = ["check_model_file", "ranked_names"]
+__all__ = ["check_model_file", "external_names", "ranked_names"]
 
 # Field numbers of onnx.proto.
 _MODEL_GRAPH = 7
+_MODEL_FUNCTIONS, _FUNCTION_NODE, _FUNCTION_ATTRIBUTE = 25, 7, 11
+_GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_SPARSE = 1, 5, 15
+_NODE_ATTRIBUTE = 5
+_ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS, _ATTRIBUTE_SPARSE = (5, 10), (6, 11), (22, 23)
+_SPARSE_TENSORS = (1, 2)
+_TENSOR_EXTERNAL = 13
+_ENTRY_KEY, _ENTRY_VALUE = 1, 2
 _GRAPH_INPUT, _GRAPH_OUTPUT = 11, 12
 _VALUE_NAME, _VALUE_TYPE = 1, 2
 _TYPE_TENSOR = 1
 _TENSOR_SHAPE = 2
 
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5  # protobuf's wire types
+_DEEPEST = 32  # graphs inside of graphs; ORT itself reads no more than about that
 _MOST_FIELDS = 1_000_000  # a garbage file must not keep us busy
 
 Buffer = mmap.mmap | bytes
@@ -82,6 +90,64 @@ def ranked_names(path: Path) -> frozenset[str]:
             for value in _inside(data, start, end, number)
             for name in _name_if_ranked(data, *value)
         )
+
+
+def external_names(path: Path) -> frozenset[str]:
+    """The files of external weights that the model names, as it spells them; wherever a tensor can stand.
+
+    Empty for a file in ORT's own format.
+
+    Raises:
+        ModelError: what should be a graph is none.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        try:
+            return frozenset() if _is_ort_format(data) else _external_names(data)
+        except _NotProtobuf:
+            raise ModelError(f"{path}: not an ONNX model: what should be its graph does not parse") from None
+
+
+def _external_names(data: Buffer) -> frozenset[str]:
+    tensors: list[tuple[int, int]] = []
+    for graph in _inside(data, 0, len(data), _MODEL_GRAPH):
+        tensors += _tensors_of_graph(data, *graph, 0)
+    for function in _inside(data, 0, len(data), _MODEL_FUNCTIONS):
+        for node in _inside(data, *function, _FUNCTION_NODE):
+            tensors += _tensors_of_attributes(data, *node, _NODE_ATTRIBUTE, 0)
+        tensors += _tensors_of_attributes(data, *function, _FUNCTION_ATTRIBUTE, 0)
+    return frozenset(name for tensor in tensors for name in _locations(data, *tensor))
+
+
+def _tensors_of_graph(data: Buffer, start: int, end: int, deep: int) -> Iterator[tuple[int, int]]:
+    yield from _inside(data, start, end, _GRAPH_INITIALIZER)
+    for sparse in _inside(data, start, end, _GRAPH_SPARSE):
+        yield from _several(data, *sparse, _SPARSE_TENSORS)
+    for node in _inside(data, start, end, _GRAPH_NODE):
+        yield from _tensors_of_attributes(data, *node, _NODE_ATTRIBUTE, deep)
+
+
+def _tensors_of_attributes(
+    data: Buffer, start: int, end: int, number: int, deep: int
+) -> Iterator[tuple[int, int]]:
+    for attribute in _inside(data, start, end, number):
+        yield from _several(data, *attribute, _ATTRIBUTE_TENSORS)
+        for sparse in _several(data, *attribute, _ATTRIBUTE_SPARSE):
+            yield from _several(data, *sparse, _SPARSE_TENSORS)
+        for graph in _several(data, *attribute, _ATTRIBUTE_GRAPHS) if deep < _DEEPEST else ():
+            yield from _tensors_of_graph(data, *graph, deep + 1)
+
+
+def _several(data: Buffer, start: int, end: int, numbers: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    for number in numbers:
+        yield from _inside(data, start, end, number)
+
+
+def _locations(data: Buffer, start: int, end: int) -> Iterator[str]:
+    for entry in _inside(data, start, end, _TENSOR_EXTERNAL):
+        keys = [data[s:e] for s, e in _inside(data, *entry, _ENTRY_KEY)]
+        if keys == [b"location"]:
+            for s, e in _inside(data, *entry, _ENTRY_VALUE):
+                yield data[s:e].decode("utf-8", "replace")
 
 
 def _neighbour(path: Path) -> str:

@@ -18,7 +18,7 @@ from hotlap.runtime.recipe import OnFork, Recipe
 from hotlap.runtime.runner import Runner
 from hotlap.tensors import nearest
 
-__all__ = ["open"]
+__all__ = ["find_plan", "open"]
 
 PLAN_NAME = "plan.toml"
 
@@ -67,7 +67,7 @@ def open(
         ProviderUnavailable: what was asked for does not load here, or does not take the model.
         MissingExtra: onnxruntime is not installed.
     """
-    plan, model, home = _find(model_or_plan, folder)
+    plan, model, home = find_plan(model_or_plan, folder)
     plan = _overridden(plan, providers, threads, spin, provider, session)
     recipe = Recipe(
         plan=plan,
@@ -113,10 +113,14 @@ def _one_of(word: Any, words: tuple[Any, ...]) -> Any:
     return word
 
 
-def _find(
+def find_plan(
     source: str | os.PathLike[str] | Plan, folder: str | os.PathLike[str] | None
 ) -> tuple[Plan, Path, Path]:
-    """The plan, the model file, and the folder that the plan's paths are relative to."""
+    """What `open` opens: the plan, the model file, and the folder that the plan's paths are relative to.
+
+    Raises:
+        ModelError, PlanError: as `open` raises them; nothing is loaded yet.
+    """
     if isinstance(source, Plan):
         return _with_model(source, Path(folder or "."), "the plan")
     path = Path(source)

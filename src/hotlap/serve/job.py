@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hotlap.wire import InferRequest
+from hotlap.wire import InferRequest, Region
 
 if TYPE_CHECKING:
+    from hotlap.serve.batch import Call
     from hotlap.serve.served import Served
 
 __all__ = ["Job", "Timeline"]
@@ -39,22 +40,41 @@ class Job:
         model: what runs it.
         request: what is asked.
         done: called once, on the loop's thread, when `outputs` or `error` is there; never after `dropped`.
-        rows: rows along the model's batch axis; 0: it must not share a call with others.
-        deadline: `time.perf_counter` seconds after which nobody wants the answer; None: never.
-        outputs: output name to array; None: not yet, or an error.
+        read: reads a piece of shared memory into an array (C-contiguous, writable), in whatever thread runs
+            the job; needed where the request names regions. What it raises is the job's error.
+        deadline: `time.perf_counter` seconds after which nobody wants the answer; None: as the request's
+            timeout says, or the plan's.
+        outputs: wanted output name to array; None: not yet, or an error.
         error: why there is none.
-        dropped: the client has gone: don't run it, and tell nobody.
+        dropped: the client has gone: it is not run, and nobody is told.
         timeline: for metrics and the Server-Timing header.
         batch: how many jobs shared the call.
+        rows: along the model's axis of rows; 0: it must not share a call with others. Set by the engine.
+        key: equal for jobs that may share a call; None: with none. Set by the engine.
+        level: of priority, 0 first. Set by the engine.
+        over: it was answered or dropped: nothing more happens to it.
+        call: the call that it is part of; None: it waits.
+        timer: fires at the deadline.
     """
 
     model: Served
     request: InferRequest
     done: Callable[[Job], None]
-    rows: int = 0
+    read: Callable[[Region, Any], None] | None = None
     deadline: float | None = None
     outputs: dict[str, Any] | None = None
     error: BaseException | None = None
     dropped: bool = False
     timeline: Timeline = field(default_factory=Timeline)
     batch: int = 1
+    rows: int = 0
+    key: Hashable = None
+    level: int = 0
+    over: bool = False
+    call: Call | None = None
+    timer: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        """Of the inputs."""
+        return self.request.nbytes

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from hotlap.plan import Facts
+from hotlap.plan import Facts, Serve
 from hotlap.runtime import Face
-
-if TYPE_CHECKING:
-    from hotlap.serve.statistics import Statistics
+from hotlap.serve.statistics import Statistics
 
 __all__ = ["Served"]
 
@@ -23,6 +20,8 @@ class Served:
         version: in URLs; a text, as the protocol has it.
         runner: the loaded model, shared by all lanes.
         facts: what probing learned; rows share a call only where it says "independent".
+        serve: how it is served.
+        lanes: threads that run its calls.
         statistics: counted on the event loop's thread alone.
         ready: it has been warmed.
     """
@@ -31,5 +30,7 @@ class Served:
     version: str = "1"
     runner: Face
     facts: Facts = field(default_factory=Facts)
-    statistics: Statistics
+    serve: Serve = field(default_factory=Serve)
+    lanes: int = 1
+    statistics: Statistics = field(default_factory=Statistics)
     ready: bool = False

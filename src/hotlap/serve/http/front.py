@@ -1,0 +1,119 @@
+"""What the connections of one server share: `Front`."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Iterable
+from email.utils import formatdate
+from typing import TYPE_CHECKING
+
+from hotlap.serve.http.infer import Inference
+from hotlap.serve.http.limits import Limits
+from hotlap.serve.http.routes import Headers, Route, Table
+from hotlap.serve.status import Unauthorized
+
+if TYPE_CHECKING:
+    from hotlap.serve.engine import Engine
+    from hotlap.serve.http.connection import Connection
+    from hotlap.serve.shared import SharedMemory
+
+__all__ = ["Front"]
+
+_SCRATCH = 64 * 1024
+_SWEEP = 0.5
+"""Seconds. One timer looks at all connections: a timer of its own for each request would cost more than its
+parsing."""
+
+
+class Front:
+    """Of one server, on one event loop.
+
+    Attributes:
+        engine: what runs the models.
+        inference: reads and answers inference requests.
+        table: the addresses.
+        limits: of sizes and times.
+        scratch, view: where every connection's bytes arrive first. One for all of them: the loop fills it and
+            has it read before it turns to the next.
+        connections: those that are open.
+        now: the loop's time at the last sweep.
+        date: the header line of that name.
+        closing: answers say that the connection ends.
+        bodies: bytes of the large bodies that arrive or wait.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        routes: Iterable[Route],
+        limits: Limits,
+        shared: SharedMemory,
+        *,
+        token: str | None = None,
+    ) -> None:
+        """
+        Args:
+            token: that requests must bear; None: whoever reaches the server may use it.
+        """
+        self.engine, self.limits = engine, limits
+        self.inference = Inference(engine, limits, shared)
+        self.table = Table(routes)
+        self.scratch = bytearray(_SCRATCH)
+        self.view = memoryview(self.scratch)
+        self.connections: set[Connection] = set()
+        self.now = 0.0
+        self.date = b""
+        self.closing = False
+        self.bodies = 0
+        self._token = None if token is None else b"Bearer " + token.encode()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def authorise(self, route: Route, headers: Headers) -> None:
+        """
+        Raises:
+            Unauthorized: the address wants a token, and this one is not it.
+        """
+        if self._token is None or route.open:
+            return
+        given = headers.get(b"authorization", b"")
+        if not hmac.compare_digest(given[:7].title() + given[7:], self._token):
+            raise Unauthorized("this server wants the header Authorization: Bearer with its token")
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begins to watch over the connections."""
+        self._loop = loop
+        times = (self.limits.head_time, self.limits.body_time, self.limits.idle_time, self.limits.write_time)
+        self._period = min(_SWEEP, *(t / 4 for t in times))
+        self._sweep()
+
+    def stop(self) -> None:
+        """Cuts what is still open."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for connection in list(self.connections):
+            connection.cut()
+
+    async def finish(self, seconds: float) -> int:
+        """Lets every connection send what it has to send, and ends it.
+
+        Args:
+            seconds: to wait for that at most.
+
+        Returns:
+            How many were still sending, or waiting for an answer.
+        """
+        self.closing = True
+        end = self._loop.time() + seconds
+        while busy := [c for c in self.connections if not c.leave()]:
+            if self._loop.time() >= end:
+                break
+            await asyncio.sleep(0.01)
+        return len(busy)
+
+    def _sweep(self) -> None:
+        self.now = self._loop.time()
+        self.date = b"Date: %b\r\n" % formatdate(usegmt=True).encode()
+        for connection in list(self.connections):
+            connection.look(self.now)
+        self._timer = self._loop.call_later(self._period, self._sweep)

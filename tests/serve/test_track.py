@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from hotlap.plan import Facts
+from hotlap.serve.batch import Call
+from hotlap.serve.job import Job
+from hotlap.serve.pays import Curve, Pays
+from hotlap.serve.served import Served
+from hotlap.serve.track import Load, Track
+from tests.serve import made
+
+Told = list[tuple[Call | None, list[Job]]]
+
+
+def track(model: Served, told: Told | None = None) -> Track:
+    told = [] if told is None else told
+    return Track(model, lambda served, call, late: told.append((call, late)))
+
+
+def test_it_measures_decides_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        model = made.served(made.fake(latency=lambda feed: 0.003), lanes=2, max_batch=8, inline=None)
+        model.ready = False
+        one = track(model)
+        with caplog.at_level(logging.INFO, "hotlap.serve"):
+            await one.start(hop=20e-6)
+        assert model.ready
+        # A call takes as long for eight rows as for one: as many go together as were measured.
+        assert one.load() == Load(waiting=0, nbytes=0, busy=0, lanes=2, inline=False, batch=8)
+        assert (
+            "m is ready: 3," in caplog.text and "the hop 20 µs; lanes: 2; up to 8 rows share" in caplog.text
+        )
+        await one.close(20)
+        assert not model.ready
+
+    made.run(main)
+
+
+def test_rows_that_cost_as_much_together_go_one_by_one() -> None:
+    async def main() -> None:
+        model = made.served(made.fake(latency=lambda feed: 0.003 * len(feed["x"])), max_batch=8)
+        one = track(model)
+        await one.start(hop=20e-6)
+        assert one.load().batch == 1
+        await one.close(20)
+
+    made.run(main)
+
+
+def test_dependent_rows_are_never_put_together(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        facts = Facts(rows="dependent", why="y moves", axes=made.INDEPENDENT.axes)
+        one = track(made.served(made.fake(latency=0.003), facts=facts, max_batch=8))
+        with caplog.at_level(logging.INFO, "hotlap.serve"):
+            await one.start(hop=20e-6)
+        job = made.job(one.served)
+        one.put(job)
+        assert (job.rows, job.key) == (0, None)
+        await made.until(lambda: one.load().waiting == 0)
+        await one.close(20)
+
+    made.run(main)
+    assert "no batches: its rows are not known to be independent (dependent: y moves)" in caplog.text
+
+
+def test_jobs_get_rows_and_a_key_where_batches_pay() -> None:
+    async def main() -> None:
+        one = track(made.served())
+        await one.start(hop=0.0)
+        one._pays = Pays(Curve(16, {1: 1.0, 2: 1.0}))
+        job = made.job(one.served, made.rows(1, 2, 3))
+        one.put(job)
+        assert job.rows == 3 and job.key is not None
+        await one.close(20)
+
+    made.run(main)
+
+
+@pytest.mark.parametrize(("latency", "inline"), [(0.0, True), (0.02, False)])
+def test_what_is_shorter_than_the_hop_runs_on_the_loop(latency: float, inline: bool) -> None:
+    async def main() -> None:
+        one = track(made.served(made.fake(latency=latency), inline=None))
+        await one.start(hop=0.01)
+        assert one.load().inline is inline
+        assert one.takes_inline(made.job(one.served)) is inline
+        await one.close(20)
+
+    made.run(main)
+
+
+def test_calls_that_become_slow_leave_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        runner: Any = made.fake()
+        one = track(made.served(runner, inline=True))
+        await one.start(hop=1.0)
+        runner._latency = 0.05
+        for _ in range(3):
+            assert one.takes_inline(made.job(one.served))
+            call = one.run_here(made.job(one.served))
+            assert isinstance(call.outcomes[0], dict)
+        assert not one.takes_inline(made.job(one.served))
+        await one.close(20)
+
+    made.run(main)
+    assert "calls on the event loop became slow" in caplog.text
+
+
+@pytest.mark.parametrize(("latency", "stoppable"), [(0.0, False), (0.01, True)])
+def test_only_calls_that_take_a_while_can_be_stopped(latency: float, stoppable: bool) -> None:
+    async def main() -> None:
+        told: Told = []
+        one = track(made.served(made.fake(latency=latency)), told)
+        await one.start(hop=0.0)
+        one.put(made.job(one.served))
+        await made.until(lambda: bool(told))
+        call = told[0][0]
+        assert call is not None and (call.cancel is not None) is stoppable
+        await one.close(20)
+
+    made.run(main)
+
+
+def test_a_lane_that_does_not_end_is_left_to_itself(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        gated = made.Gated()
+        gated.open = True
+        model = made.served(made.fake(gated))
+        one = track(model)
+        await one.start(hop=0.0)
+        gated.open = False
+        one.put(made.job(model))
+        assert await asyncio.to_thread(gated.begun.acquire)
+        assert one.load().busy == 1
+        await one.close(0.01)
+        gated.go.release()
+        assert one.lanes.join(20)
+        model.runner.close()
+
+    made.run(main)
+    assert "a call did not end within 0.01 s" in caplog.text

@@ -36,4 +36,4 @@ render: .venv/.ready
 	$(BIN)/python -m benchmarks.render
 
 clean:
-	rm -rf .venv .models build dist demo
+	rm -rf .venv .models .rivals build dist demo

@@ -40,7 +40,6 @@ METHOD = (
 )
 KEPT = Path(__file__).resolve().parent / "results" / "serve.trials.jsonl"
 RESULT = KEPT.with_name("serve.json")
-BARE = "the bare session"
 
 table = serve_table.table
 
@@ -50,10 +49,11 @@ class Size(NamedTuple):
 
     rounds: int  # fresh processes of each server
     seconds: float  # of a span under load
+    tries: int  # of a span at most, while others disturb it
     idle: float  # seconds
 
 
-FULL, QUICK = Size(8, 3.0, 20.0), Size(1, 1.0, 2.0)
+FULL, QUICK = Size(8, 3.0, 3, 20.0), Size(1, 1.0, 1, 2.0)
 Skipped = dict[str, str]
 """A part or a server to why there is nothing of it."""
 
@@ -89,8 +89,8 @@ def _mlp(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
     case = cases.small(place.folder)
     present = [s for s in servers.ALL if _starts(s, case, place, skipped)]
     for turn, side in enumerate(balanced(len(present), size.rounds)):
-        measure = partial(_served, present[side], case, place, size)
-        trials.once("mlp", f"{present[side].name} {turn}", measure)
+        server = present[side]
+        trials.once("mlp", f"{server.name} {turn}", partial(_served, server, case, place, size))
 
 
 def _starts(server: Server, case: Case, place: Place, skipped: Skipped) -> bool:
@@ -111,7 +111,7 @@ def _starts(server: Server, case: Case, place: Place, skipped: Skipped) -> bool:
 
 def _served(server: Server, case: Case, place: Place, size: Size) -> Trial:
     with running(server, case, place.server, place.folder) as one:
-        c1, c32 = (quietest(partial(loaded, one, n, size.seconds, place)) for n in (1, 32))
+        c1, c32 = (quietest(partial(loaded, one, n, size.seconds, place), size.tries) for n in (1, 32))
         memory = one.memory()
     print(
         f"{server.name}: ready in {one.start_s:.2f} s, {memory / 1e6:.0f} MB; p50 {c1['p50_us']} µs, "
@@ -125,9 +125,10 @@ def _minilm(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
     """One client; beside it the bare session, in a process on the server's CPU."""
     load.must_be_there()
     case = cases.minilm(place.folder)
-    sides: dict[str, Callable[[], Trial]] = {
-        BARE: partial(_bare, case, place, size),
-        **{s.name: partial(_waited, s, case, place, size) for s in (servers.HOTLAP, servers.BINARY)},
+    asked = (servers.HOTLAP, servers.BINARY, servers.FASTAPI, servers.MLSERVER)
+    sides: dict[str, Callable[[], Trial]] = {serve_table.BARE: partial(_bare, case, place, size)}
+    sides |= {
+        s.name: partial(_waited, s, case, place, size) for s in asked if _starts(s, case, place, skipped)
     }
     for turn, side in enumerate(balanced(len(sides), size.rounds)):
         name = list(sides)[side]
@@ -136,7 +137,7 @@ def _minilm(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
 
 def _waited(server: Server, case: Case, place: Place, size: Size) -> Trial:
     with running(server, case, place.server, place.folder) as one:
-        return quietest(partial(loaded, one, 1, size.seconds, place))
+        return quietest(partial(loaded, one, 1, size.seconds, place), size.tries)
 
 
 def _bare(case: Case, place: Place, size: Size) -> Trial:
@@ -146,7 +147,7 @@ def _bare(case: Case, place: Place, size: Size) -> Trial:
         p50 = float(said_by(sys.executable, place.server, "bare.py", *given))
         return {"p50_us": 1e6 * p50, "foreign": watch.seen()[1]}
 
-    return quietest(timed)
+    return quietest(timed, size.tries)
 
 
 def _shared(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
@@ -162,7 +163,7 @@ def _shared(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
 
     def measured() -> Trial:
         with running(servers.BINARY, case, place.server, place.folder) as one:
-            return quietest(partial(timed, one))
+            return quietest(partial(timed, one), size.tries)
 
     for turn in range(size.rounds):
         trials.once("shared", f"{turn}", measured)

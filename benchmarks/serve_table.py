@@ -52,7 +52,7 @@ def table(data: dict[str, Any]) -> str:
     for row in (*_mlp(trials), *_others(trials)):
         kept = "" if row.kept is None else "void" if doubt else "yes" if row.kept else "**no**"
         lines.append(f"| {row.what} | {row.ours} | {row.beside} | {row.ratio} | {row.limit} | {kept} |")
-    lines += ["", *_servers(data)]
+    lines += ["", *_servers(data), _stands_on(data)]
     for name, why in data["skipped"].items():
         lines += ["", f"{name}: skipped, because {why}."]
     return "\n".join(lines)
@@ -63,7 +63,8 @@ def void(trials: Sequence[Trial]) -> str:
     shares = [s["foreign"] or 0.0 for t in trials for s in (t, *t.values()) if _has(s, "foreign")]
     disturbed = float(np.mean([share > DISTURBED for share in shares])) if shares else 0.0
     if disturbed > VOID:
-        return f"other work took more than {DISTURBED:.0%} of the CPUs in {disturbed:.0%} of the spans"
+        shares_told = f"more than {100 * DISTURBED:.0f} % of the CPUs in {100 * disturbed:.0f} % of the spans"
+        return f"other work took {shares_told}"
     fastapi, mlserver = (_values(trials, "mlp", s, "c1", "per_s") for s in ("FastAPI", "MLServer"))
     if not fastapi or not mlserver:
         measured = any(t["part"] == "mlp" for t in trials)
@@ -97,6 +98,9 @@ def _others(trials: Sequence[Trial]) -> Iterator[Row]:
         waits = _values(trials, "minilm", server, "p50_us")
         what = f"MiniLM, 64 tokens, one client, p50, {how}: {BARE}"
         yield _compared(what, waits, bare, Bound(1.03), _us, digits=3)
+    for rival in ("FastAPI", "MLServer"):
+        ours, theirs = (_values(trials, "minilm", s, "p50_us") for s in (OURS, rival))
+        yield _compared(f"MiniLM, 64 tokens, one client, p50, JSON: {rival}", ours, theirs, None, _us)
     shared = [[1e6 * t[key] for t in trials if t["part"] == "shared"] for key in ("memory_s", "http_s")]
     yield _compared("600 KB through shared memory, p50: over HTTP", *shared, Bound(0.45), _us)
     idle = [t["share"] for t in trials if t["part"] == "idle"]
@@ -144,19 +148,21 @@ def _servers(data: dict[str, Any]) -> Iterator[str]:
         ("first answer", ("start_s",), _s),
     )
     trials = data["trials"]
+    if not any(t["part"] == "mlp" for t in trials):
+        return
     yield f"| MLP, every server | {' | '.join(name for name, _, _ in columns)} |"
     yield "|---" * (1 + len(columns)) + "|"
     for server in dict.fromkeys(t["server"] for t in trials if t["part"] == "mlp"):
         medians = (shown(float(np.median(_values(trials, "mlp", server, *key)))) for _, key, shown in columns)
         yield f"| {server} | {' | '.join(medians)} |"
-    yield from ("", _stands_on(data))
+    yield ""
 
 
 def _stands_on(data: dict[str, Any]) -> str:
     told = [f"{server}: {', '.join(map(' '.join, on.items()))}" for server, on in data["versions"].items()]
     spans = [s["foreign"] for t in data["trials"] for s in (t, *t.values()) if _has(s, "foreign")]
     others = max((share for share in spans if share is not None), default=None)
-    noise = "unknown" if others is None else f"at most {others:.1%} in a span"
+    noise = "unknown" if others is None else f"at most {_share(others)} in a span"
     return f"Client: {data['client'] or 'none'}. {'. '.join(told)}. Other work on the two CPUs: {noise}."
 
 
@@ -181,7 +187,7 @@ def _count(count: float) -> str:
 
 
 def _share(share: float) -> str:
-    return f"{share:.1%}"
+    return f"{100 * share:.1f} %"
 
 
 def _mb(size: float) -> str:

@@ -64,5 +64,5 @@ def large(folder: Path) -> Case:
 
 
 def _case(model: Path, feed: Feed, wanted: str) -> Case:
-    (expected,) = default_session(model).run([wanted], feed)
+    expected = default_session(model).run(feed)[wanted]
     return Case(model.stem, model, feed, wanted, expected)

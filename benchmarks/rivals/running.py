@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +46,13 @@ class Running:
         return sum(_cpu_s(pid) for pid in tree(self.pid))
 
     def memory(self) -> int:
-        """Bytes: the proportional set size, summed; what processes share is counted once."""
-        return sum(_pss(pid) for pid in tree(self.pid))
+        """Bytes resident: of several processes what they share counts once, as proportional set sizes do.
+
+        Those would make one process alone smaller than it is: it shares libraries with strangers too.
+        """
+        members = tree(self.pid)
+        kind = "Rss" if len(members) == 1 else "Pss"
+        return sum(_resident(pid, kind) for pid in members)
 
 
 @contextmanager
@@ -110,20 +115,16 @@ def post(port: int, request: Request) -> tuple[int, http.client.HTTPMessage, byt
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask it to end; whatever of it is left after some seconds is killed."""
-    if process.poll() is None:
-        members = tree(process.pid)
-        process.terminate()
-        try:
-            process.wait(8)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        for pid in members & _session(process.pid):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+    """Ask it to end; whatever is left of it and of its session after some seconds is killed."""
+    process.terminate()
+    try:
+        process.wait(8)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pid in _session(process.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def tree(root: int) -> set[int]:
@@ -166,9 +167,9 @@ def _cpu_s(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _pss(pid: int) -> int:
+def _resident(pid: int, kind: str) -> int:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     except OSError:
         return 0
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")), 0)

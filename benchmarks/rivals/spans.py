@@ -16,9 +16,6 @@ from benchmarks.rivals.servers import PROGRAMS
 from hotlap.bench import counters
 from hotlap.bench.doubts import DISTURBED
 
-TRIES = 3
-"""So often a span is measured at most where others disturb it."""
-
 
 class Place(NamedTuple):
     """Where it runs: the server's CPU, the client's, and a folder for both."""
@@ -90,10 +87,10 @@ def loaded(server: Running, connections: int, seconds: float, place: Place) -> d
     }
 
 
-def quietest(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The first undisturbed one of some tries, or else the least disturbed: never chosen by its speed."""
+def quietest(measure: Callable[[], dict[str, Any]], tries: int) -> dict[str, Any]:
+    """The first undisturbed one of the tries, or else the least disturbed: never chosen by its speed."""
     found: list[dict[str, Any]] = []
-    for _ in range(TRIES):
+    for _ in range(tries):
         found.append(measure())
         if (found[-1]["foreign"] or 0.0) <= DISTURBED:
             return found[-1]

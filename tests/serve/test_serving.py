@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from hotlap.errors import MissingExtra, ModelError, UsageError
 from hotlap.serve import serving as module
+from hotlap.serve.http.limits import Limits
 from hotlap.serve.listening import Listener
 from hotlap.serve.serving import Server
 from hotlap.tensors import TensorSpec
@@ -155,6 +157,29 @@ def test_a_token_is_asked_for_but_not_by_health(uvloop: bool) -> None:
         for line in ("Authorization: Bearer s3cret", "authorization: bearer s3cret"):
             assert client.ask(post(infer(1.0), "/v2/models/m/infer", line)).status == 200
         assert client.ask(get("/v2")).status == 401
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+@pytest.mark.parametrize(
+    ("soft", "hard", "asked", "connections", "after"),
+    [
+        (1024, 1_000_000, 4096, 4096, 4608),
+        (1024, 2048, 4096, 1536, 2048),
+        (100_000, 100_000, 4096, 4096, None),
+        (-1, -1, 4096, 4096, None),
+        (256, 256, 4096, 1, None),
+    ],
+)
+def test_there_are_no_more_connections_than_files(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, asked: int, connections: int, after: int | None
+) -> None:
+    import resource
+
+    done: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: done.append(pair))
+    assert module._within_files(Limits(connections=asked)).connections == connections
+    assert [pair[0] for pair in done if pair[0] != soft] == ([] if after is None else [after])
 
 
 # ── under load ────────────────────────────────────────────────────────────────────────────────────────

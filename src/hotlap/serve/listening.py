@@ -42,12 +42,12 @@ class Listener:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         except (OSError, UnicodeError) as error:
             raise UsageError(f"host {host!r} cannot be found: {error}") from error
+        mine: list[socket.socket] = []
         for family, kind, proto, _, address in dict.fromkeys(found):
             try:
                 sock = socket.socket(family, kind, proto)
             except OSError:  # an address family that the system knows of and does not have
                 continue
-            self.sockets.append(sock)
             if os.name == "posix":  # elsewhere the option lets two servers share a port by accident
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
@@ -55,9 +55,14 @@ class Listener:
             try:
                 sock.bind((address[0], port, *address[2:]))
             except OSError as error:
+                sock.close()
+                if error.errno == errno.EADDRNOTAVAIL:  # "localhost" is ::1 too, where there is no IPv6
+                    continue
                 raise UsageError(f"{_shown(host)}:{port} cannot be had: {_why(error)}") from error
             port = sock.getsockname()[1]
-        if not self.sockets:
+            mine.append(sock)
+            self.sockets.append(sock)
+        if not mine:
             raise UsageError(f"host {host!r} stands for no address that this machine has")
         self.urls.append(f"{'https' if tls else 'http'}://{_shown(host)}:{port}")
 

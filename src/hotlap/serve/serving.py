@@ -11,6 +11,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 from hotlap.errors import UsageError
@@ -28,6 +29,8 @@ __all__ = ["Server", "serve"]
 
 _log = logging.getLogger("hotlap.serve")
 
+_OTHER_FILES = 512
+"""Open files besides connections: libraries, and each region of shared memory."""
 _LANES_END = 5.0
 """Seconds that calls may take to end once nobody waits for them any more."""
 
@@ -225,8 +228,28 @@ def serve(
     Raises:
         What `Server` and `Server.run` raise.
     """
-    server = Server(models, listener, **more)
+    limits = more.pop("limits", None) or Limits()
+    server = Server(models, listener, limits=_within_files(limits), **more)
     server.run(None if ready is None else lambda: ready(server), signals=True)
+
+
+def _within_files(limits: Limits) -> Limits:
+    """Asks the system for as many open files as there may be connections; fewer connections where it has
+    fewer. Each is a file, and without one to spare a connection would be cut before it is told why."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return limits
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    need = limits.connections + _OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < need:
+        soft = need if hard == resource.RLIM_INFINITY else min(need, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY or soft >= need:
+        return limits
+    fewer = max(1, soft - _OTHER_FILES)
+    _log.warning("%d connections at most: the system allows %d open files (ulimit -n)", fewer, soft)
+    return replace(limits, connections=fewer)
 
 
 def _stop_at_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

@@ -86,7 +86,9 @@ class Connection(asyncio.BufferedProtocol):
         front.connections.add(self)
         self._until = front.now + front.limits.head_time
         if full:
-            self._refuse(TooManyConnections(f"{front.limits.connections:,} connections are open already"))
+            error = TooManyConnections(f"{front.limits.connections:,} connections are open already")
+            self._write(written(refusal(error), front.date, _CLOSE))
+            self._close()  # without lingering: there are too many already
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._phase == _FILLING:

@@ -1,0 +1,207 @@
+"""Ten thousand requests that nobody means well with: each gets what the table says, and the server lives."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import random
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hotlap.serve.shared import SharedMemory
+from hotlap.serve.status import STATUS
+from hotlap.tensors import TensorSpec
+from tests.serve.http.wired import Client, get, infer, model, post, rows, serving, until
+
+REQUESTS = 10_000
+EXPECTED = {200, 400, 404, 413, 504}
+"""A timeout of a microsecond is one that has passed."""
+KNOWN = {row.status for row in STATUS.values()} | {200}
+
+NUMBERS = [
+    -1,
+    0,
+    1,
+    3,
+    4,
+    5,
+    63,
+    64,
+    65,
+    2**31 - 1,
+    2**31,
+    2**32,
+    2**53,
+    2**63 - 1,
+    2**63,
+    2**64,
+    10**30,
+    1.5,
+]
+WORDS = [
+    "",
+    "x",
+    "X",
+    "y",
+    "FP32",
+    "INT64",
+    "BYTES",
+    "BF16",
+    "r",
+    "../r",
+    "/",
+    "\0",
+    "ü" * 50,
+    "{}",
+    "m",
+    "%",
+]
+ODD: list[Any] = [None, True, False, [], {}, [[]], [None], {"x": 1}, [0] * 100, *NUMBERS, *WORDS]
+FIELDS = [
+    "name", "datatype", "shape", "data", "parameters", "inputs", "outputs", "id", "binary_data_size",
+    "binary_data", "classification", "shared_memory_region", "shared_memory_offset",
+    "shared_memory_byte_size", "priority", "timeout", "sequence_id", "binary_data_output", "extra",
+]  # fmt: skip
+
+
+def regions(**more: Any) -> dict[str, Any]:
+    return {"shared_memory_region": "r", "shared_memory_byte_size": 16, **more}
+
+
+SOUND: list[dict[str, Any]] = [
+    json.loads(infer(1.0)),
+    {"id": "a", "inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "parameters": regions()}]},
+    {
+        "inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [1, 2, 3, 4]}],
+        "outputs": [{"name": "y", "parameters": regions(shared_memory_offset=64)}],
+    },
+    {
+        "inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [[1, 2, 3, 4]]}],
+        "outputs": [{"name": "y", "parameters": {"classification": 2}}],
+        "parameters": {"timeout": 5_000_000, "priority": 1},
+    },
+    {
+        "inputs": [
+            {"name": "x", "datatype": "FP32", "shape": [1, 4], "parameters": {"binary_data_size": 16}}
+        ],
+        "outputs": [{"name": "y", "parameters": {"binary_data": True}}],
+    },
+    {"inputs": [{"name": "text", "datatype": "BYTES", "shape": [2], "data": ["a", "ü"]}]},
+]
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every container and key in the value."""
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
+    found = [(value, key) for key in keys]
+    return found + [place for key in keys for place in places(value[key])]
+
+
+def mutated(rng: random.Random) -> dict[str, Any]:
+    request = copy.deepcopy(rng.choice(SOUND))
+    for _ in range(rng.randint(0, 3)):
+        spots = places(request)
+        if not spots:
+            break
+        holder, key = rng.choice(spots)
+        match rng.randint(0, 4):
+            case 0:
+                holder[key] = copy.deepcopy(rng.choice(ODD))
+            case 1:
+                del holder[key]
+            case 2 if isinstance(holder, dict):
+                holder[rng.choice(FIELDS)] = copy.deepcopy(rng.choice(ODD))
+            case 3 if isinstance(holder, list):
+                holder.append(copy.deepcopy(holder[key]))
+            case 4 if isinstance(holder[key], int):
+                holder[key] = rng.choice(NUMBERS)
+    return request
+
+
+def hostile(rng: random.Random) -> tuple[bytes, bool]:
+    """A request, and whether its JSON is sound."""
+    text = json.dumps(mutated(rng)).encode()
+    body, lines, sound = text, [], True
+    kind = rng.random()
+    if kind < 0.35:
+        body += bytes(rng.choice([0, 1, 15, 16, 17, 64])) if rng.random() < 0.5 else rng.randbytes(16)
+        lines.append(f"Inference-Header-Content-Length: {len(text)}")
+        if rng.random() < 0.1:
+            wrong: Any = rng.choice([0, 1, len(text) - 1, len(text) + 1, len(body), len(body) + 1, 2**40])
+            lines[-1] = f"Inference-Header-Content-Length: {wrong}"
+            sound = wrong == len(text)
+    elif kind < 0.5:
+        place = rng.randrange(len(body))
+        body = body[:place] + rng.randbytes(rng.randint(0, 3)) + body[place + rng.randint(0, 3) :]
+        sound = False
+    elif kind < 0.6:
+        coding = rng.choice(["gzip", "deflate"])
+        body = gzip.compress(body) if coding == "gzip" else zlib.compress(body)
+        lines.append(f"Content-Encoding: {coding}")
+        if rng.random() < 0.2:
+            body, sound = body[: rng.randrange(len(body))] + rng.randbytes(rng.randint(0, 9)), False
+        elif rng.random() < 0.1:
+            body, sound = gzip.compress(bytes(2_000_000), 1), False  # a bomb
+    name = rng.choice(["m"] * 6 + ["t"] * 2 + ["n", "m/versions/1", "m/versions/9", "%00"])
+    return post(body, f"/v2/models/{name}/infer", *lines), sound
+
+
+def test_ten_thousand_hostile_requests(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    (tmp_path / "r").write_bytes(bytes(4096))
+    shared = SharedMemory(tmp_path)
+    shared.register("r", "/r", 0, 128)
+    lengths = model(
+        lambda feed: {"y": np.array([len(t) for t in feed["text"]])},
+        "t",
+        inputs=[TensorSpec.of("text", "string", ["N"])],
+        outputs=[TensorSpec.of("y", "int64", ["N"])],
+        inline=True,
+    )
+    seen: Counter[int] = Counter()
+    past = 0
+    with serving(model(inline=True), lengths, shared=shared, limits={"body": 1_000_000}) as server:
+        client = Client(server)
+        for _ in range(REQUESTS):
+            request, sound = hostile(rng)
+            answer = client.ask(request)
+            assert answer.status in EXPECTED, (request, answer)
+            if answer.status != 200:
+                assert answer.error, request
+            seen[answer.status] += 1
+            past += sound
+            if answer.headers.get("connection") == "close":
+                client.socket.close()
+                client = Client(server)
+        assert past >= 0.7 * REQUESTS
+        assert set(seen) == EXPECTED, seen
+        assert client.ask(post(infer(1.0))).y.tolist() == (rows(1.0) * 2).tolist()
+        client.socket.close()
+        until(lambda: not server._front.connections)
+        assert (server._front.bodies, server.engine.inside) == (0, 0)
+
+
+def test_noise_is_refused(tmp_path: Path) -> None:
+    rng = random.Random(8)
+    sound = post(infer(1.0)) + get("/v2/health/live")
+    with serving(limits={"head_time": 5.0, "body_time": 5.0}) as server:
+        for _ in range(300):
+            place = rng.randrange(len(sound))
+            noise = rng.choice([rng.randbytes(rng.randint(1, 40)), b"\r\n", b"\r\n\r\n", b"\n", b":", b" "])
+            with Client(server) as client:
+                client.send(sound[:place] + noise + sound[place:] + b"\r\n\r\n")
+                client.socket.shutdown(1)
+                data = b""
+                while piece := client.socket.recv(65536):
+                    data += piece
+            for line in data.split(b"HTTP/1.1 ")[1:]:
+                assert int(line[:3]) in KNOWN | {100}
+        until(lambda: not server._front.connections)
+        assert (server._front.bodies, server.engine.inside) == (0, 0)
+        with Client(server) as client:
+            assert client.ask(post(infer(1.0))).status == 200

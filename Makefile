@@ -51,4 +51,4 @@ render: .venv/.ready
 	$(BIN)/python -m benchmarks.render
 
 clean:
-	rm -rf .venv .models .conformance build dist demo
+	rm -rf .venv .models .conformance .rivals build dist demo

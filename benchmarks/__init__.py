@@ -21,5 +21,5 @@ Each file of `NAMES` has
 from __future__ import annotations
 
 NAMES: tuple[str, ...] = (
-    "container", "findings", "footprint", "gates", "honesty", "inspections", "laps", "overhead",
+    "container", "findings", "footprint", "gates", "honesty", "inspections", "laps", "overhead", "serve",
 )  # fmt: skip

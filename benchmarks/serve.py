@@ -1,0 +1,190 @@
+"""What does serving cost? `hotlap serve` beside FastAPI, MLServer, LitServe, BentoML and the bare session."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks import serve_table
+from benchmarks.rivals import cases, load, servers, venvs
+from benchmarks.rivals.cases import Case
+from benchmarks.rivals.running import Running, running
+from benchmarks.rivals.servers import Server
+from benchmarks.rivals.spans import Place, Watch, loaded, quietest, said_by, two_cpus
+from benchmarks.trials import Trial, Trials
+from hotlap.bench.rounds import balanced
+
+CLAIM = (
+    "On a model of microseconds one client waits at most half of what it waits for FastAPI and a quarter of "
+    "what it waits for MLServer; with 32 clients a request takes at most a quarter of FastAPI's CPU time, a "
+    "fifth of MLServer's and 60 µs, at no less than 2.5 times FastAPI's requests a second. On a model of "
+    "milliseconds serving adds at most 3 % to the bare session. Tensors of 600 KB take through shared memory "
+    "at most 0.45 of their time over HTTP. It is ready within 1.5 s, in 120 MB, and idles below 1 % of a CPU."
+)
+METHOD = (
+    "The server has one CPU, the client (wrk, one thread) another. Each rival is written as its own "
+    "documentation does it, its access log off, with the same ONNX Runtime in a virtual environment of its "
+    "own (`benchmarks/rivals/`); every server must first give the session's own answer. `hotlap serve` gets "
+    "the model's file and no options, and is asked the very bytes that MLServer is asked: JSON; binary "
+    "tensors have rows of their own. A round is one fresh process of each server, in balanced order: first "
+    "one client, then 32. Ratios are of medians over the processes, with the 95 % interval by bootstrap. "
+    "CPU time is that of the server's process and of all that it started. A span in which other work took "
+    "more than 5 % of the two CPUs is measured again, twice at most, and the quietest counts. Nothing is "
+    "claimed where more than half of the spans stayed disturbed, or where MLServer does not come out at 0.3 "
+    "to 0.6 of FastAPI's requests a second with one client, as it does elsewhere."
+)
+KEPT = Path(__file__).resolve().parent / "results" / "serve.trials.jsonl"
+RESULT = KEPT.with_name("serve.json")
+
+table = serve_table.table
+
+
+class Size(NamedTuple):
+    """How much is measured: `FULL` takes about twenty minutes, `QUICK` one."""
+
+    rounds: int  # fresh processes of each server
+    seconds: float  # of a span under load
+    tries: int  # of a span at most, while others disturb it
+    idle: float  # seconds
+
+
+FULL, QUICK = Size(8, 3.0, 3, 20.0), Size(1, 1.0, 1, 2.0)
+Skipped = dict[str, str]
+"""A part or a server to why there is nothing of it."""
+
+
+def main(quick: bool, parts: Sequence[str] = ()) -> dict[str, Any]:
+    """Measures the parts, all if none is named; parts that were measured before stay as they were."""
+    chosen = list(parts or PARTS)
+    unknown = [name for name in chosen if name not in PARTS]
+    if unknown:
+        raise SystemExit(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    earlier: dict[str, Any] = {} if quick or not RESULT.exists() else json.loads(RESULT.read_text())["data"]
+    trials, skipped = Trials(None if quick else KEPT), Skipped(earlier.get("skipped", {}))
+    with two_cpus() as place:
+        for name in chosen:
+            skipped.pop(name, None)
+            try:
+                PARTS[name](trials, QUICK if quick else FULL, place, skipped)
+            except venvs.Missing as missing:
+                skipped[name] = str(missing)
+    found = [trial for name in chosen for trial in trials.of(name)]
+    trials.forget()
+    return {
+        "trials": [t for t in earlier.get("trials", []) if t["part"] not in chosen] + found,
+        "skipped": skipped,
+        "client": load.version(),
+        "versions": servers.versions(),
+    }
+
+
+def _mlp(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
+    """Every server, with one client and with 32."""
+    load.must_be_there()
+    case = cases.small(place.folder)
+    present = [s for s in servers.ALL if _starts(s, case, place, skipped)]
+    for turn, side in enumerate(balanced(len(present), size.rounds)):
+        server = present[side]
+        trials.once("mlp", f"{server.name} {turn}", partial(_served, server, case, place, size))
+
+
+def _starts(server: Server, case: Case, place: Place, skipped: Skipped) -> bool:
+    """Whether it can be had and runs; that once, its files are in the disk's cache from now on."""
+    skipped.pop(server.name, None)
+    try:
+        if server.venv:
+            venvs.ready(server.venv)
+        with running(server, case, place.server, place.folder):
+            return True
+    except (venvs.Missing, RuntimeError) as error:
+        if not server.venv:
+            raise
+        skipped[server.name] = str(error).splitlines()[0]
+        print(f"{server.name}: skipped, because {error}", flush=True)
+        return False
+
+
+def _served(server: Server, case: Case, place: Place, size: Size) -> Trial:
+    with running(server, case, place.server, place.folder) as one:
+        c1, c32 = (quietest(partial(loaded, one, n, size.seconds, place), size.tries) for n in (1, 32))
+        memory = one.memory()
+    print(
+        f"{server.name}: ready in {one.start_s:.2f} s, {memory / 1e6:.0f} MB; p50 {c1['p50_us']} µs, "
+        f"{c1['per_s']:,.0f}/s; 32 clients: {c32['per_s']:,.0f}/s, {c32['cpu_us']:.0f} µs of CPU each",
+        flush=True,
+    )
+    return {"server": server.name, "c1": c1, "c32": c32, "start_s": one.start_s, "memory_bytes": memory}
+
+
+def _minilm(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
+    """One client; beside it the bare session, in a process on the server's CPU."""
+    load.must_be_there()
+    case = cases.minilm(place.folder)
+    asked = (servers.HOTLAP, servers.BINARY, servers.FASTAPI, servers.MLSERVER)
+    sides: dict[str, Callable[[], Trial]] = {serve_table.BARE: partial(_bare, case, place, size)}
+    sides |= {
+        s.name: partial(_waited, s, case, place, size) for s in asked if _starts(s, case, place, skipped)
+    }
+    for turn, side in enumerate(balanced(len(sides), size.rounds)):
+        name = list(sides)[side]
+        trials.once("minilm", f"{name} {turn}", lambda n=name: {"server": n, **sides[n]()})  # type: ignore[misc]
+
+
+def _waited(server: Server, case: Case, place: Place, size: Size) -> Trial:
+    with running(server, case, place.server, place.folder) as one:
+        return quietest(partial(loaded, one, 1, size.seconds, place), size.tries)
+
+
+def _bare(case: Case, place: Place, size: Size) -> Trial:
+    def timed() -> Trial:
+        watch = Watch()
+        given = (case.model, case.saved_feed(), case.wanted, size.seconds)
+        p50 = float(said_by(sys.executable, place.server, "bare.py", *given))
+        return {"p50_us": 1e6 * p50, "foreign": watch.seen()[1]}
+
+    return quietest(timed, size.tries)
+
+
+def _shared(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
+    """Large tensors over HTTP and through shared memory, in turn within one process."""
+    case = cases.large(place.folder)
+    python = venvs.ready("tritonclient") / "python"
+
+    def timed(one: Running) -> Trial:
+        watch = Watch(one)
+        given = (one.port, case.name, case.saved_feed(), 2 * size.seconds)
+        told = json.loads(said_by(python, place.client, "tensors.py", *given))
+        return {**told, "foreign": watch.seen()[1]}
+
+    def measured() -> Trial:
+        with running(servers.BINARY, case, place.server, place.folder) as one:
+            return quietest(partial(timed, one), size.tries)
+
+    for turn in range(size.rounds):
+        trials.once("shared", f"{turn}", measured)
+
+
+def _idle(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
+    """After its first request, with nobody to serve."""
+
+    def measured() -> Trial:
+        with running(servers.HOTLAP, cases.small(place.folder), place.server, place.folder) as one:
+            time.sleep(1.0)
+            before, start = one.cpu_s(), time.perf_counter()
+            time.sleep(size.idle)
+            return {"share": (one.cpu_s() - before) / (time.perf_counter() - start)}
+
+    trials.once("idle", "", measured)
+
+
+PARTS: dict[str, Callable[[Trials, Size, Place, Skipped], None]] = {
+    "mlp": _mlp,
+    "minilm": _minilm,
+    "shared": _shared,
+    "idle": _idle,
+}

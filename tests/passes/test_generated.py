@@ -22,9 +22,11 @@ from hotlap.passes.external_weights import ExternalWeights
 from hotlap.passes.flush_denormals import FlushDenormals
 from hotlap.passes.fold import Fold
 from hotlap.passes.fuse import Fuse
+from hotlap.passes.gelu import Gelu
 from hotlap.passes.graphs import all_graphs
 from hotlap.passes.lower_ir import LowerIr
 from hotlap.passes.rename import Rename
+from hotlap.passes.shrink import Shrink
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
 from hotlap.runtime import open as open_model
 from tests.passes.graphs import feed_for, random_model
@@ -32,7 +34,7 @@ from tests.passes.graphs import feed_for, random_model
 ROWS = 3
 NAMES = (
     "weights-out-of-inputs", "flush-denormals", "fold", "fuse", "fuse-extended", "sweep", "cut", "cut-inside",
-    "external-weights", "lower-ir", "convert-opset", "rename", "bind-axes",
+    "external-weights", "lower-ir", "convert-opset", "rename", "bind-axes", "shrink", "gelu",
 )  # fmt: skip
 
 
@@ -59,6 +61,8 @@ def a_pass(name: str, draft: Draft) -> Pass:
         "lower-ir": LowerIr(8),
         "convert-opset": ConvertOpset(20),
         "rename": Rename(renamed),
+        "shrink": Shrink(16),
+        "gelu": Gelu(),
         "bind-axes": BindAxes({f"{draft.input_names[0]}[0]": ROWS}),
     }
     return passes[name]

@@ -19,4 +19,6 @@ Each file of `NAMES` has
 
 from __future__ import annotations
 
-NAMES: tuple[str, ...] = ("container", "findings", "footprint", "gates", "honesty", "laps", "overhead")
+NAMES: tuple[str, ...] = (
+    "container", "findings", "footprint", "gates", "honesty", "laps", "optimise", "overhead",
+)  # fmt: skip

@@ -21,5 +21,8 @@ Each file of `NAMES` has
 from __future__ import annotations
 
 NAMES: tuple[str, ...] = (
-    "container", "findings", "footprint", "gates", "honesty", "inspections", "laps", "overhead", "serve",
+NAMES: tuple[str, ...] = (
+    "container", "findings", "footprint", "gates", "honesty", "inspections", "laps", "optimise", "overhead",
+    "serve",
+)  # fmt: skip
 )  # fmt: skip

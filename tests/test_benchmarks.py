@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks import NAMES, __main__, fresh, render
+from tests.real import real
 
 FOOTPRINT: dict[str, Any] = {
     "import_s": 0.0006,
@@ -361,3 +362,53 @@ def test_small_programs_are_timed_in_fresh_processes_in_turn() -> None:
     found = fresh.seconds_told({"one": "print('noise'); print(1.5)", "two": "print(3.0)"}, rounds=2)
     assert found == {"one": [1.5, 1.5], "two": [3.0, 3.0]}
     assert fresh.ratio(found["two"], found["one"]).value == pytest.approx(2.0)
+
+
+def passed_over(key: str, status: str, **fields: Any) -> dict[str, Any]:
+    measured = {"ratio": 1.2, "low": 1.1, "high": 1.3, "verdict": "faster", "level": "exact", "passed": True}
+    shown = {"changed": [key.partition(":")[0]], "nodes": [5, 3], "bytes": [2_000_000, 1_500_000], "why": ""}
+    return {"part": "tiny", "key": key, "status": status, **measured, **shown, **fields}
+
+
+def test_the_table_of_passes_tells_what_was_kept_and_why_not() -> None:
+    slower = {"verdict": "slower", "ratio": 0.5, "low": 0.4, "high": 0.6, "why": "it is slower: 0.50 times"}
+    trials = [
+        passed_over("fold", "kept"),
+        passed_over("fuse", "not kept", **slower),
+        passed_over("transformer", "not kept", passed=False, why="the answers differ: exact: …"),
+        {"part": "tiny", "key": "mend-batch", "status": "refused", "why": "rows | mix"},
+        {"part": "tiny", "key": "remove-zipmap", "status": "does not apply", "why": "…"},
+        {"part": "tiny", "key": "cut", "status": "unchanged", "why": "…"},
+    ]
+    module = import_module("benchmarks.optimise")
+    assert module.table({"trials": trials}).splitlines()[2:] == [
+        "| tiny | `fold` | 5 → 3 | 2.00 → 1.50 | exact | 1.20x (1.10 to 1.30), faster | yes |",
+        "| tiny | `fuse` | 5 → 3 | 2.00 → 1.50 | exact | 0.50x (0.40 to 0.60), slower | no: it is slower |",
+        "| tiny | `transformer` | 5 → 3 | 2.00 → 1.50 | differ | 1.20x (1.10 to 1.30), faster "
+        "| no: the answers differ |",
+        "| tiny | `mend-batch` | | | | | no: rows / mix |",
+        "| tiny | nothing to do for `cut` | | | | | |",
+    ]
+    assert module.broken({"trials": trials}) == []
+    mended = [
+        passed_over("lower-ir", "kept", verdict="slower"),
+        passed_over("fuse", "kept", verdict="slower"),
+    ]
+    wrong = passed_over("half", "kept", passed=False)
+    assert module.broken({"trials": [*mended, wrong]}) == ["tiny: fuse", "tiny: half"]
+
+
+def test_no_pass_is_kept_against_the_claim() -> None:
+    results = render.load()
+    measured = results.get("optimise", {"data": {"trials": []}})
+    assert import_module("benchmarks.optimise").broken(measured["data"]) == []
+
+
+@pytest.mark.slow
+def test_passes_are_measured_on_a_real_model() -> None:
+    real("ocr-cls")
+    module = import_module("benchmarks.optimise")
+    found = {t["key"]: t for t in module.main(True)["trials"]}
+    assert set(found) == {"the default", "fold", "fuse:extended"}
+    assert all(t["passed"] and t["nodes"][1] < t["nodes"][0] for t in found.values())
+    assert found["fold"]["changed"] == ["fold"] and found["fold"]["ratio"] > 0

@@ -88,7 +88,7 @@ class Maker:
             self.reshape_by_shape, self.unsqueeze, self.split, self.gather, self.pad, self.tile,
             self.reduce, self.cast, self.softmax, self.jump, self.arg_max, self.compare,
             self.fill, self.branch, self.loop, self.duplicate, self.cum_sum, self.top_k,
-            self.clip, self.dropout, self.flatten, self.power, self.expand,
+            self.clip, self.dropout, self.flatten, self.power, self.expand, self.gelu, self.uniform,
         ]  # fmt: skip
         made = kinds[int(self.rng.integers(len(kinds)))]()
         if self.rng.random() < 0.4:
@@ -226,6 +226,21 @@ class Maker:
 
     def flatten(self) -> str:
         return self.op("Flatten", self.op("Reshape", self.value(), self.ints(0, 1, COLUMNS)), axis=1)
+
+    def gelu(self) -> str:
+        """In the order that is fused, and in others."""
+        x, half = self.value(), self.weight(np.float32(0.5))
+        if self.rng.random() < 0.5:
+            scaled = self.op("Div", x, self.weight(np.float32(2**0.5)))
+        else:
+            scaled = self.op("Mul", self.weight(np.float32(0.5**0.5)), x)
+        plus = self.op("Add", self.op("Erf", scaled), self.weight(np.float32(1)))
+        if self.rng.random() < 0.5:
+            return self.op("Tanh", self.op("Mul", x, self.op("Mul", half, plus)))
+        return self.op("Tanh", self.op("Mul", self.op("Mul", x, plus), half))
+
+    def uniform(self) -> str:
+        return self.op("Sub", self.value(), self.weight(np.full((1, COLUMNS), 0.5, np.float32)))
 
     def power(self) -> str:
         return self.op("Pow", self.op("Tanh", self.value()), self.weight(np.float32(2)))

@@ -14,7 +14,7 @@ from hotlap.passes.draft import Draft
 from hotlap.passes.half import Half
 from hotlap.passes.step import apply
 from tests import tiny
-from tests.passes.asking import draft_of, rng_feed
+from tests.passes.asking import answers, draft_of, rng_feed
 from tests.real import real
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -67,6 +67,51 @@ def test_what_is_too_small_and_what_divides_by_it_stays(tmp_path: Path) -> None:
         applied = apply(draft_of(rms_norm(), tmp_path), [Half(feeds(size))])
         assert "multiply" in halves(applied.draft)
         assert not halves(applied.draft) & kept
+
+
+def test_what_resizes_and_normalises_loads_in_half_precision(tmp_path: Path) -> None:
+    """Scales and regions of interest stay float32, as the operator's types want; the nodes stay in order."""
+    model = tiny.model(
+        [
+            tiny.node("Conv", ["x", "k"], ["c"], name="conv", pads=[1, 1, 1, 1]),
+            tiny.node("Resize", ["c", "roi", "scales"], ["u"], name="resize", mode="linear"),
+            tiny.node("InstanceNormalization", ["u", "s", "b"], ["y"], name="norm"),
+        ],
+        [tiny.info("x", T.FLOAT, ["N", 3, 4, 4])],
+        [tiny.info("y", T.FLOAT, ["N", 4, 8, 8])],
+        {
+            "k": np.ones((4, 3, 3, 3), np.float32) / 9, "roi": np.array([], np.float32),
+            "scales": np.array([1, 1, 2, 2], np.float32),
+            "s": np.ones(4, np.float32), "b": np.zeros(4, np.float32),
+        },
+    )  # fmt: skip
+    path = tiny.save(model, tmp_path / "m.onnx")
+    data = [rng_feed(n, x=(1, 3, 4, 4)) for n in range(8)]
+    found = optimize(
+        path, [named_pass("half")], tmp_path / "out.onnx", data=data, level="close", measure=False
+    )
+    assert found.written, found.reason
+    out = Draft.load(tmp_path / "out.onnx")
+    assert "conv" in halves(out)
+    types = {t.name: t.data_type for t in out.proto.graph.initializer}
+    assert types["scales"] == T.FLOAT
+    made: set[str] = {"x", *types, ""}
+    for node in out.proto.graph.node:
+        assert set(node.input) <= made
+        made |= set(node.output)
+
+
+def test_where_everything_must_stay_nothing_changes(tmp_path: Path) -> None:
+    """A model that leaves float16's range at once; converting around each node would only add casts."""
+    model = tiny.model(
+        [tiny.node("Mul", ["x", "big"], ["h"]), tiny.node("Mul", ["h", "small"], ["y"])],
+        [tiny.info("x", T.FLOAT, ["N", 8])],
+        [tiny.info("y", T.FLOAT, ["N", 8])],
+        {"big": np.float32(1e6), "small": np.float32(1e-6)},
+    )
+    draft = draft_of(model, tmp_path)
+    applied = apply(draft, [Half(feeds(1))])
+    assert not halves(applied.draft) and np.isfinite(answers(applied.draft, feeds(1)[0], tmp_path)["y"]).all()
 
 
 def test_inputs_are_needed(tmp_path: Path) -> None:

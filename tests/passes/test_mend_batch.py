@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto as T
 
-from hotlap.errors import InputError, ModelError, UsageError
+from hotlap.errors import InputError, UsageError, VerificationFailed
 from hotlap.passes.draft import Draft
 from hotlap.passes.mend_batch import MendBatch
 from hotlap.passes.step import apply
@@ -71,7 +71,7 @@ def test_two_reshapes_one_behind_the_other_and_a_target_that_others_read(tmp_pat
     model.graph.output.append(tiny.info("kept", T.INT64, [3]))
     draft = draft_of(model, tmp_path)
     # "kept" carries no rows, so the proof cannot tell what to put together.
-    with pytest.raises(ModelError, match="does not carry the rows"):
+    with pytest.raises(VerificationFailed, match="does not carry the rows"):
         apply(draft, [MendBatch()])
     del model.graph.output[1], model.graph.node[4]
     mended = apply(draft_of(model, tmp_path), [MendBatch()])
@@ -85,7 +85,7 @@ def test_rows_that_meet_are_not_mended(tmp_path: Path) -> None:
         [tiny.info("x", T.FLOAT, [1, 8])],
         [tiny.info("y", T.FLOAT, [1, 8])],
     )
-    with pytest.raises(ModelError, match=r"other answers than one by one|does not carry"):
+    with pytest.raises(VerificationFailed, match=r"other answers than one by one|does not carry"):
         apply(draft_of(model, tmp_path), [MendBatch()])
 
 

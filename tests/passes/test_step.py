@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from hotlap.errors import ModelError, UsageError
+from hotlap.errors import UsageError, VerificationFailed
 from hotlap.passes.draft import Draft
 from hotlap.passes.step import Aim, Passed, apply, changed_aims, unchanged
 from tests import tiny
@@ -60,7 +60,7 @@ def test_a_pass_that_does_not_apply_is_an_error_or_left_out(tmp_path: Path) -> N
 
 
 def test_a_broken_promise_keeps_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="scripted: an output is gone; nothing was kept"):
+    with pytest.raises(VerificationFailed, match="scripted: an output is gone; nothing was kept"):
         apply(draft_of(tiny.add(), tmp_path), [Scripted(graph="a", breaks="an output is gone")])
 
 

@@ -46,7 +46,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def mend(self) -> str:
         """The command that mends what it finds, where a pass of ``hotlap optimize`` does."""
-        return f"hotlap optimize MODEL --fix {self.code} -o OUT.onnx"
+        return self.mend_with("")
+
+    def mend_with(self, argument: str) -> str:
+        """The same, with an argument for the pass; "": its own default."""
+        code = f"{self.code}:{argument}" if argument else self.code
+        return f"hotlap optimize MODEL --fix {code} -o OUT.onnx"
 
     def found(
         self,

@@ -13,11 +13,13 @@ from hotlap.passes.external_weights import ExternalWeights
 from hotlap.passes.flush_denormals import FlushDenormals
 from hotlap.passes.fold import Fold
 from hotlap.passes.fuse import Fuse
+from hotlap.passes.gelu import Gelu
 from hotlap.passes.half import Half
 from hotlap.passes.lower_ir import LowerIr
 from hotlap.passes.mend_batch import MendBatch
 from hotlap.passes.remove_zipmap import RemoveZipmap
 from hotlap.passes.rename import Rename
+from hotlap.passes.shrink import Shrink
 from hotlap.passes.step import Pass
 from hotlap.passes.transformer import Transformer
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
@@ -34,6 +36,8 @@ PASSES: dict[str, type[Any]] = {
         Cut,
         RemoveZipmap,
         Fold,
+        Shrink,
+        Gelu,
         Fuse,
         Transformer,
         FlushDenormals,
@@ -62,26 +66,21 @@ FIXES: dict[str, str] = {
     "HL101": "mend-batch",
     "HL103": "mend-batch",
     "HL202": "flush-denormals",
-    "HL301": "convert-opset",
+    "HL301": "convert-opset:17",
     "HL302": "lower-ir",
     "HL401": "remove-zipmap",
     "HL404": "weights-out-of-inputs",
     "HL407": "cut",
-    "HL408": "cut",
-    "HL409": "fold",
+    "HL408": "fold",
+    "HL409": "shrink",
     "HL410": "fold",
     "HL413": "cut:inputs=drop",
-    "HL511": "fuse",
-    "HL512": "fuse:extended",
-    "HL513": "fuse",
-    "HL514": "fuse:extended",
     "HL515": "transformer",
-    "HL516": "fuse:extended",
+    "HL516": "gelu",
     "HL517": "transformer",
 }
-"""Code of a finding to the pass that mends it, spelt as for `named_pass`."""
-OPSET = 17
-"""What ``--fix HL301`` converts to: ONNX Runtime 1.12, of July 2022, and all later ones read it."""
+"""Code of a finding to the pass that mends it, spelt as for `named_pass`. Opset 17 is read by ONNX Runtime
+1.12, of July 2022, and all later ones; `hotlap inspect` names the one that fits what it judges for."""
 
 
 def named_pass(text: str) -> Pass:
@@ -102,13 +101,17 @@ def named_pass(text: str) -> Pass:
     return take(argument)
 
 
-def fix_for(code: str) -> Pass:
-    """The pass that mends a finding. Raises UsageError: none does."""
+def fix_for(text: str) -> Pass:
+    """The pass that mends a finding: ``HL101``; ``HL301:15`` gives the pass another argument.
+
+    Raises UsageError: none does, or the argument makes no sense to it.
+    """
+    code, _, argument = text.partition(":")
     spelt = FIXES.get(code.upper())
     if spelt is None:
         known = ", ".join(FIXES)
         raise UsageError(f'no pass mends "{code}"{nearest(code, FIXES)}; those that one mends: {known}')
-    return named_pass(f"convert-opset:{OPSET}" if spelt == "convert-opset" else spelt)
+    return named_pass(f"{spelt.partition(':')[0]}:{argument}" if argument else spelt)
 
 
 def _pairs(name: str, argument: str) -> dict[str, str]:

@@ -61,7 +61,8 @@ class Cut:
             # An inner value goes by the name that it has in the source, unless a pass before renamed it.
             outputs = {name: draft.outputs.get(name, Origin(name)) for name in self.outputs}
             notes.append(_told(draft.output_names, self.outputs))
-        nodes, weights = sweep(proto.graph)
+        swept = [sweep(one) for one in (proto.graph, *proto.functions)]
+        nodes, weights = (sum(counts) for counts in zip(*swept, strict=True))
         if nodes or weights:
             notes.append(f"{nodes:,} nodes and {weights:,} weights that led to no output are gone")
         inputs = dict(draft.inputs)

@@ -43,7 +43,8 @@ def made_feeds(draft: Draft, model: Path, rows: Sequence[int] = ROWS, *, strict:
         "strict": strict,
     }
     result, scratch = run_tool("feeds", draft, options)
-    feeds = load_feeds(result.parent / "feeds") if draft.input_names else [{}]
+    made = result.parent / "feeds"
+    feeds = load_feeds(made) if made.is_dir() else [{}]  # a model without inputs
     del scratch
     return feeds
 
@@ -62,6 +63,8 @@ def tool(
     specs = [_named(spec, names) for spec in signature(proto)[0]]
     limits = {names.get(n, n): limit for n, limit in limits_of(proto).items()}
     session = default_session(model)
+    have = {spec.name for spec in specs}  # inputs that a pass dropped are asked of the source all the same
+    specs += [spec for spec in session.inputs if spec.name not in have]
     if not specs:
         return
     feeds = [made_feed(session.run, specs, limits, rows[n % len(rows)], n, strict) for n in range(COUNT)]

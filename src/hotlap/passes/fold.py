@@ -12,6 +12,7 @@ from hotlap.errors import MissingExtra, UsageError
 from hotlap.passes import face, shapes
 from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import all_graphs
+from hotlap.passes.merging import merge_equal
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import rewritten
 
@@ -46,10 +47,12 @@ class Fold:
         made = rewritten("fold", draft.edited(bare))
         proto = made.copy()
         shapes.put_back(proto, aside, frozenset(v.name for v in draft.proto.graph.input))
-        made = face.restored(
-            draft, replace(made.edited(proto), files={**draft.files, **made.files}), self.name
-        )
+        made = replace(made.edited(proto), files={**draft.files, **made.files})
+        merged = merge_equal(made, proto)
+        made = face.restored(draft, made.edited(proto), self.name)
         notes = _notes(draft, made)
+        if merged:
+            notes = (*notes, f"{merged:,} weights that were there already are stored once")
         # The tool renumbers nodes and spells weights anew even where there was nothing to do.
         return Passed(made, notes) if notes else unchanged(draft, "nothing to fold")
 

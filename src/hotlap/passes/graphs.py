@@ -15,6 +15,7 @@ __all__ = [
     "inner_graphs",
     "keep",
     "names",
+    "names_in",
     "part_names",
     "reads",
     "rename_values",
@@ -56,7 +57,7 @@ def names(proto: Any) -> set[str]:
     """Every name of a value in the graph and in the graphs inside it."""
     found: set[str] = set()
     for graph in all_graphs(proto.graph):
-        found |= _defined(graph)
+        found |= names_in(graph)
         found.update(v for node in graph.node for v in node.input if v)
         found.update(v.name for v in graph.output)
     return found
@@ -72,7 +73,7 @@ def fresh(wanted: str, taken: set[str]) -> str:
     return name
 
 
-def _defined(graph: Any) -> set[str]:
+def names_in(graph: Any) -> set[str]:
     """Names that are made in this very graph."""
     return (
         {v.name for v in graph.input}
@@ -91,7 +92,7 @@ def rename_values(graph: Any, new: Mapping[str, str]) -> None:
     Every value of any of those graphs that has one of the new names, and is not itself renamed, must have
     been moved out of the way before.
     """
-    _rename(graph, dict(new), _defined(graph))
+    _rename(graph, dict(new), names_in(graph))
 
 
 def _rename(graph: Any, new: Mapping[str, str], own: set[str]) -> None:
@@ -114,7 +115,7 @@ def _rename(graph: Any, new: Mapping[str, str], own: set[str]) -> None:
                 if old in new:
                     values[place] = new[old]
         for inner in inner_graphs(node):
-            shadowed = _defined(inner)  # these are other values of the same name
+            shadowed = names_in(inner)  # these are other values of the same name
             seen = {old: to for old, to in new.items() if old not in shadowed}
             if seen:
                 _rename(inner, seen, shadowed)
@@ -131,7 +132,7 @@ def clear_the_way(proto: Any, wanted: Iterable[str], keep: Iterable[str]) -> lis
         clash = {
             old: fresh(old, taken)
             for old in wanted
-            if old in _defined(graph) and not (graph is proto.graph and old in kept)
+            if old in names_in(graph) and not (graph is proto.graph and old in kept)
         }
         if clash:
             rename_values(graph, clash)
@@ -147,7 +148,7 @@ def part_names(proto: Any, known: set[str]) -> None:
     """
     taken, seen = names(proto), set(known)
     for graph in list(all_graphs(proto.graph)):
-        own = _defined(graph) - known
+        own = names_in(graph) - known
         clash = {old: fresh(old, taken) for old in own & seen if graph is not proto.graph}
         seen |= own
         if clash:
@@ -158,7 +159,7 @@ def part_names(proto: Any, known: set[str]) -> None:
 
 
 def sweep(graph: Any) -> tuple[int, int]:
-    """Remove nodes and weights that nothing reads, in the graphs inside as well.
+    """Remove nodes and weights that nothing reads, in the graphs inside as well; of a function its nodes.
 
     Inputs and outputs of graphs stay, and so do weights that are inputs: they are part of the face.
 
@@ -170,7 +171,23 @@ def sweep(graph: Any) -> tuple[int, int]:
         for inner in inner_graphs(node):
             swept = sweep(inner)
             nodes, weights = nodes + swept[0], weights + swept[1]
-    alive = {v.name for v in graph.output}
+    function = not hasattr(graph, "initializer")
+    alive = set(graph.output) if function else {v.name for v in graph.output}
+    nodes += _sweep_nodes(graph, alive)
+    if function:
+        return nodes, weights
+    face = {v.name for v in graph.input}
+    weights += keep(graph.initializer, lambda t: t.name in alive or t.name in face)
+    weights += keep(graph.sparse_initializer, lambda s: s.values.name in alive or s.values.name in face)
+    if nodes or weights:
+        known = names_in(graph)
+        keep(graph.value_info, lambda v: v.name in known)
+        keep(graph.quantization_annotation, lambda a: a.tensor_name in known)
+    return nodes, weights
+
+
+def _sweep_nodes(graph: Any, alive: set[str]) -> int:
+    """Remove the nodes that lead to none of these values; `alive` gets those that the others read."""
     dead: list[int] = []
     for place in range(len(graph.node) - 1, -1, -1):  # makers stand before readers
         node = graph.node[place]
@@ -180,15 +197,7 @@ def sweep(graph: Any) -> tuple[int, int]:
             dead.append(place)
     for place in dead:
         del graph.node[place]
-    nodes += len(dead)
-    face = {v.name for v in graph.input}
-    weights += keep(graph.initializer, lambda t: t.name in alive or t.name in face)
-    weights += keep(graph.sparse_initializer, lambda s: s.values.name in alive or s.values.name in face)
-    if nodes or weights:
-        known = _defined(graph)
-        keep(graph.value_info, lambda v: v.name in known)
-        keep(graph.quantization_annotation, lambda a: a.tensor_name in known)
-    return nodes, weights
+    return len(dead)
 
 
 def keep(repeated: Any, wanted: Callable[[Any], bool]) -> int:
@@ -203,7 +212,7 @@ def reads(node: Any) -> set[str]:
     """The values that a node reads, those that the graphs inside it read from around it too."""
     found = {v for v in node.input if v}
     for inner in inner_graphs(node):
-        made: set[str] = _defined(inner)
+        made: set[str] = names_in(inner)
         wanted = {v.name for v in inner.output}
         for one in inner.node:
             wanted |= reads(one)

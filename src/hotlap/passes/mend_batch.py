@@ -59,7 +59,7 @@ class MendBatch:
     def ensures(self, before: Draft, after: Draft) -> str:
         rows = _row_axes(after)
         if rows is None:
-            return "an output does not carry the rows on an axis of its own, as far as its shape can be told"
+            return _without_rows(after)
         try:
             verdict = single_rows_agree(before, after, _many_rows(after), rows)
         except HotlapError as error:
@@ -182,13 +182,20 @@ def _mend(proto: Any, node: Node, target: list[int]) -> str:
 
 
 def _declare_outputs(proto: Any, found: Any, batch: str) -> None:
-    """Outputs are declared as what follows from the inputs, where that says where the rows are."""
+    """Outputs are declared as what follows from the inputs, where that says where the rows are.
+
+    Where it has another number of axes than the file declares, the file is wrong, and all of them are.
+    """
     known = _shapes(found, batch)
     for value in proto.graph.output:
         shape = known.get(value.name)
         dims = value.type.tensor_type.shape.dim
-        if not shape or batch not in shape or len(shape) != len(dims):
+        if not shape or batch not in shape:
             continue
+        if len(shape) != len(dims):
+            del dims[:]
+            for axis in shape:
+                dims.add(**({"dim_param": axis} if isinstance(axis, str) else {"dim_value": axis or None}))
         for dim, axis in zip(dims, shape, strict=True):
             if axis == batch and dim.dim_param != batch:
                 dim.dim_param = batch
@@ -205,6 +212,20 @@ def _row_axes(after: Draft) -> dict[str, int] | None:
             return None
         axes[value.name] = places[0]
     return axes
+
+
+def _without_rows(after: Draft) -> str:
+    """Of outputs whose rows cannot be found, so that nothing can be compared: the first, with its shape."""
+    batch = _batched(after.proto, after.weights)[0].dim_param
+    for value in after.proto.graph.output:
+        dims = [d.dim_param or d.dim_value or "?" for d in value.type.tensor_type.shape.dim]
+        if dims.count(batch) != 1:
+            shape = ", ".join(map(str, dims))
+            break
+    return (
+        f'output "{value.name}" [{shape}] does not carry the rows ("{batch}") on one axis, as far as its '
+        "shape can be told, so several rows cannot be compared with single ones"
+    )
 
 
 def _many_rows(after: Draft) -> list[dict[str, Any]]:

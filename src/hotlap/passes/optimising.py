@@ -9,6 +9,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from hotlap.bench import Comparison, Target, Workload, compare, load_feeds
 from hotlap.errors import TargetFailed
 from hotlap.model import Model
@@ -18,7 +20,7 @@ from hotlap.passes.feeding import ROWS, made_feeds, single_rows
 from hotlap.passes.flush_denormals import FlushDenormals
 from hotlap.passes.fold import Fold
 from hotlap.passes.optimised import Optimised
-from hotlap.passes.proof import prove
+from hotlap.passes.proof import prove, readable
 from hotlap.passes.saving import SOURCE, Written, check_destination, written
 from hotlap.passes.step import Applied, Pass, apply, changed_aims
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
@@ -68,7 +70,8 @@ def optimize(
         on_progress: told what goes on.
 
     Raises:
-        ModelError: the model is broken, or a pass broke a promise.
+        ModelError: the model is broken.
+        VerificationFailed: what a pass made is not what it promises.
         UsageError: a pass does not apply, or `out` makes no sense.
         TargetFailed: the model does not run, or a pass's tool crashed.
         StorageError: no room; nothing half-written is left.
@@ -124,11 +127,18 @@ def _judged(
     tell(0.4, "verifying")
     # The file as written is what is judged: loaded again from disk, by a process that knows nothing else.
     again = Model.load(files.model)
-    feeds = _feeds(given, applied.draft, source.path)
-    verdict = _verdict(draft, applied.draft, files.model, feeds, level, scores, generated=given is None)
+    known, note = readable(draft, applied.draft)
+    assert known.path is not None
+    feeds = _feeds(given, applied.draft, known.path)
+    verdict = _verdict(known, applied.draft, files.model, feeds, level, scores, generated=given is None)
+    if note:
+        verdict = msgspec.structs.replace(verdict, notes=(note, *verdict.notes))
     if not verdict.passed:
         return _outcome(source, draft, applied, f"the answers differ: {verdict.reason}", again, verdict)
-    comparison, not_measured = _speed(source, applied.draft, files, feeds, workload, tell)
+    if known is draft:
+        comparison, not_measured = _speed(source, applied.draft, files, feeds, workload, tell)
+    else:
+        comparison, not_measured = None, "the source does not load here"
     slower = comparison is not None and comparison.fails()
     if slower and changed_aims(passes, applied.steps) == {"speed"}:
         assert comparison is not None

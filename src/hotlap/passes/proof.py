@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hotlap.bench import Target
-from hotlap.errors import ModelError
+from hotlap.errors import ModelError, TargetFailed
 from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import replace_all
-from hotlap.passes.tools import Scratch
+from hotlap.passes.tools import Scratch, run_tool
 from hotlap.passes.view import Face, face_of, view_target
 from hotlap.verify import Reference, Verdict
 
-__all__ = ["prove", "reference_file", "same_face", "single_rows_agree"]
+__all__ = ["prove", "readable", "reference_file", "same_face", "single_rows_agree"]
 
 Feed = dict[str, Any]
 TIMEOUT = 600.0
@@ -60,6 +61,28 @@ def prove(
         timeout=TIMEOUT,
     ) as known:
         return known.judge(candidate, level)
+
+
+def readable(source: Draft, draft: Draft) -> tuple[Draft, str]:
+    """The source; or its graph alone, where its file format is too new for this runtime, and the draft's not.
+
+    Lowering the IR version is for that, and changes nothing but the number.
+
+    Returns:
+        what to compare with, and a note where it is not the source as it lies.
+    """
+    version = draft.proto.ir_version
+    if version >= source.proto.ir_version:
+        return source, ""
+    try:
+        run_tool("load", source)
+    except TargetFailed:
+        proto, scratch = source.copy(), Scratch()
+        proto.ir_version = version
+        read = Draft.load(source.edited(proto).lay(scratch.path))
+        said = f"this onnxruntime does not read the source, whose IR version is {source.proto.ir_version}"
+        return replace(read, kept=(scratch,)), f"{said}; its graph was compared under IR version {version}"
+    return source, ""
 
 
 def same_face(draft: Draft) -> bool:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Protocol
 
 import msgspec
 
-from hotlap.errors import ModelError, UsageError
+from hotlap.errors import UsageError, VerificationFailed
 from hotlap.passes.draft import Draft
 
 __all__ = ["Applied", "Pass", "Passed", "Step", "apply", "unchanged"]
@@ -96,7 +96,7 @@ def apply(draft: Draft, passes: Iterable[Pass], *, strict: bool = True) -> Appli
 
     Raises:
         UsageError: a pass does not apply to the model (`strict`).
-        ModelError: a pass broke its promise.
+        VerificationFailed: what a pass made is not what it promises.
         HotlapError: a pass failed.
     """
     steps: list[Step] = []
@@ -121,7 +121,7 @@ def _apply(one: Pass, draft: Draft, strict: bool) -> Passed:
     if passed.draft.digest == draft.digest:  # a tool wrote the same again
         return Passed(draft, passed.notes)
     if broken := one.ensures(draft, passed.draft):
-        raise ModelError(f"{one.name}: {broken}; nothing was kept")
+        raise VerificationFailed(f"{one.name}: {broken}; nothing was kept")
     return passed
 
 

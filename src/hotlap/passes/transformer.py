@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hotlap.errors import UsageError
+from hotlap.model.graph import onnx
+from hotlap.model.walk import ONNX
 from hotlap.passes import face
 from hotlap.passes.draft import Draft
 from hotlap.passes.fuse import keep_opsets
+from hotlap.passes.graphs import all_graphs
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import rewritten
 
@@ -27,7 +30,10 @@ _FUSED = frozenset(
         "SkipLayerNormalization",
     }
 )
+_PARTS = frozenset({"MatMul", "Gemm", "Attention", "LayerNormalization"})
 _LARGEST = 1 << 30
+_EPSILON = 1e-5
+"""Of a LayerNormalization that names none (ONNX, Operators.md). Fusing it, the optimiser takes 1e-12."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +59,8 @@ class Transformer:
             raise UsageError(f'transformer: no kind "{self.kind}"; there are {", ".join(KINDS)}')
 
     def requires(self, draft: Draft) -> str:
-        if not any(node.op in ("MatMul", "Gemm", "Attention") for node in draft.walk.nodes()):
-            return "the model multiplies no matrices, so it holds no transformer"
+        if not any(node.op in _PARTS for node in draft.walk.nodes()):
+            return "the model multiplies no matrices and normalises no layers, so it holds no transformer"
         size = draft.proto.ByteSize() + sum(f.stat().st_size for f in draft.files.values())
         if size > _LARGEST:
             return "the optimiser holds the whole model several times; this one is larger than 1 GiB"
@@ -63,7 +69,7 @@ class Transformer:
     def __call__(self, draft: Draft) -> Passed:
         """Raises TargetFailed (the optimiser failed), ModelError (it changed the face)."""
         options = {"kind": self.kind or "bert", "heads": self.heads, "width": self.width}
-        made = rewritten("transformer", draft, options)
+        made = rewritten("transformer", draft.edited(_with_epsilon(draft)), options)
         gained = _gained(draft, made)
         if not any(op.rpartition(".")[2] in _FUSED for op in gained):
             return unchanged(draft, "nothing of a transformer was recognised")
@@ -77,6 +83,17 @@ class Transformer:
 
     def ensures(self, before: Draft, after: Draft) -> str:
         return face.differences(before, after)
+
+
+def _with_epsilon(draft: Draft) -> Any:
+    """A copy in which every LayerNormalization names its epsilon."""
+    proto = draft.copy()
+    for graph in all_graphs(proto.graph):
+        for node in graph.node:
+            named = any(a.name == "epsilon" for a in node.attribute)
+            if node.op_type == "LayerNormalization" and node.domain in ONNX and not named:
+                node.attribute.append(onnx().helper.make_attribute("epsilon", _EPSILON))
+    return proto
 
 
 def _gained(before: Draft, after: Draft) -> dict[str, int]:

@@ -121,3 +121,10 @@ def test_a_fixed_axis_is_not_dynamic_in_name(tmp_path: Path) -> None:
     model = loud()
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
     assert found(rule, model, tmp_path) == []
+
+
+def test_only_rows_through_a_reshape_have_a_command(tmp_path: Path) -> None:
+    for axis, command in ((0, True), (1, False)):
+        stuck = StuckAxis(input="x", axis=axis, works=(1,), fails=(2,))
+        [one] = found(rule, loud(), tmp_path, ran=Ran(facts=Facts(stuck=(stuck,))))
+        assert ("hotlap optimize" in one.fix) is command

@@ -54,4 +54,4 @@ def test_a_tensor_that_fills_the_file_is_found(tmp_path: Path) -> None:
     )
     (finding,) = found(giant_constant, tiny.add(), tmp_path, weights={"w": big, "v": beside})
     assert finding.tensor == "w"
-    assert finding.fix == "keep the weights in a file beside the model"
+    assert finding.fix == "hotlap optimize MODEL --pass external-weights -o OUT.onnx"

@@ -48,8 +48,15 @@ def _seen(walk: Walk, stuck: StuckAxis) -> Finding:
         ),
         node=node.label if node else "",
         tensor=weight or stuck.input,
-        fix=RULE.mend,
+        fix=_mend(stuck.axis, node),
     )
+
+
+def _mend(axis: int, node: Node | None) -> str:
+    """What mends a batch takes rows, which stand on axis 0, through Reshapes."""
+    if axis == 0 and (node is None or node.op == "Reshape"):
+        return RULE.mend
+    return "export it again with other sizes in the example, and with none of them taken as a number"
 
 
 def _listed(sizes: tuple[int, ...]) -> str:
@@ -153,7 +160,7 @@ def _clash(stuck: Stuck, name: str, axis: int) -> Finding:
         ),
         node=stuck.node.label,
         tensor=stuck.constant or name,
-        fix=RULE.mend,
+        fix=_mend(axis, stuck.node),
     )
 
 
@@ -174,7 +181,7 @@ def _swallowed(
         ),
         node=maker.label if maker else "",
         tensor=weight or output,
-        fix=RULE.mend,
+        fix=_mend(axis, maker),
     )
 
 

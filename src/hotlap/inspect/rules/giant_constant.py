@@ -29,7 +29,7 @@ def find(case: Case) -> Iterator[Finding]:
                 f"{one.dtype}{list(one.shape)} lies inside the model file, which can hold 2 GB",
                 tensor=one.name,
                 cost=f"{one.nbytes:,} bytes",
-                fix="keep the weights in a file beside the model",
+                fix="hotlap optimize MODEL --pass external-weights -o OUT.onnx",
             )
 
 

@@ -19,7 +19,7 @@ RULE = Rule(
 )
 
 
-MENDS: tuple[Kind, ...] = ("second reader",)
+MENDS: tuple[Kind, ...] = ("second reader", "graph output in between")
 """First blockers that a fusion before loading gets around."""
 
 

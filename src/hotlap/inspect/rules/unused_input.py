@@ -17,5 +17,5 @@ def find(case: Case) -> Iterator[Finding]:
             yield RULE.found(
                 f'input "{spec.name}" changes nothing, and every caller must give it',
                 tensor=spec.name,
-                fix="remove it from the model's inputs",
+                fix=RULE.mend,
             )

@@ -114,3 +114,20 @@ def test_the_version_of_onnx_reads_what_onnxruntime_reads(tmp_path: Path) -> Non
     assert (
         onnxruntime.InferenceSession(str(path)).get_inputs()[0].name == signature(load_graph(path))[0][0].name
     )
+
+
+def test_text_that_is_no_utf_8_is_spelt_out(tmp_path: Path) -> None:
+    file = tmp_path / "m.onnx"
+    built = tiny.model(
+        [tiny.node("Neg", ["in_a"], ["y"], name="in_b")],
+        [tiny.info("in_a", TensorProto.FLOAT, ["in_c", 4])],
+        [tiny.info("y", TensorProto.FLOAT, ["in_c", 4])],
+    )
+    built.producer_name = "in_d"
+    # The same name on both sides stays the same name.
+    file.write_bytes(built.SerializeToString().replace(b"in_", b"\xff_\xe9"))
+    model = load_graph(file)
+    assert model.producer_name == "\\xff_\\xe9d"
+    assert (model.graph.node[0].name, model.graph.node[0].input[0]) == ("\\xff_\\xe9b", "\\xff_\\xe9a")
+    assert signature(model)[0][0].label == "float32[\\xff_\\xe9c, 4]"
+    assert signature(model)[0][0].name == "\\xff_\\xe9a"

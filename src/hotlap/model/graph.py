@@ -33,7 +33,7 @@ def onnx() -> Any:
 def load_graph(path: Path) -> Any:
     """The file as an ``onnx.ModelProto``; external weights stay on disk.
 
-    Text in it that is no UTF-8, which ONNX Runtime does not mind, gets each strange byte written as ``\\xff``.
+    Text in it that is no UTF-8, which ONNX Runtime does not mind, gets each strange byte spelt as ``\\xff``.
 
     Raises:
         ModelError: missing, broken, not ONNX, or in ORT's own format.

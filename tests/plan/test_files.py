@@ -173,9 +173,7 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, write: Callable[
     os.mkfifo(pipe)
     link.symlink_to(pipe)
     for path in (pipe, link):
-        with pytest.raises(
-            StorageError, match="it is a device, a pipe or a socket; name a file"
-        ):
+        with pytest.raises(StorageError, match="it is a device, a pipe or a socket; name a file"):
             write(path)
     assert pipe.is_fifo() and link.is_symlink()
     assert names(tmp_path) == ["link", "pipe"]

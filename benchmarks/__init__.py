@@ -21,8 +21,6 @@ Each file of `NAMES` has
 from __future__ import annotations
 
 NAMES: tuple[str, ...] = (
-NAMES: tuple[str, ...] = (
     "container", "findings", "footprint", "gates", "honesty", "inspections", "laps", "optimise", "overhead",
     "serve",
-)  # fmt: skip
 )  # fmt: skip

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import click
 import pytest
 
 from hotlap import errors
-from hotlap.cli.console import print_json, progress, report_error
+from hotlap.cli.console import print_json, progress, report_error, terminal
 
 
 def code(error: BaseException, **how: Any) -> int:
@@ -84,3 +85,19 @@ def test_no_name_reaches_the_terminal_as_a_command_or_as_a_line_of_its_own(
 def test_a_name_that_is_no_text_is_json_too(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"model": "\udcff.onnx"})
     assert json.loads(capsys.readouterr().out) == {"model": "\udcff.onnx"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"),
+    [("100", 100), ("0", 10_000), ("-3", 10_000), ("wide", 10_000), ("", 10_000), ("1", 40)],
+)
+def test_no_width_swallows_what_is_printed(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert terminal().width == width
+
+
+def test_a_terminal_of_no_columns_has_eighty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("os.get_terminal_size", lambda fd: os.terminal_size((0, 0)))
+    assert terminal().width == 80

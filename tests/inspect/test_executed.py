@@ -66,6 +66,8 @@ def test_the_model_itself_is_never_overwritten(tmp_path: Path) -> None:
 def test_nothing_is_left_where_it_cannot_be_written(tmp_path: Path, model: Path) -> None:
     with pytest.raises(StorageError):
         write_executed(model, tmp_path / "no" / "out.onnx")
+    with pytest.raises(StorageError, match="a folder of that name"):
+        write_executed(model, "")
     refused = tiny.save(tiny.unknown_operator(), tmp_path / "u.onnx")
     with pytest.raises(ModelError, match=r"cannot be written: .*example\.com"):
         write_executed(refused, tmp_path / "out.onnx")

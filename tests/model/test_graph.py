@@ -123,3 +123,20 @@ def test_half_precision_is_seen_in_weights_and_casts() -> None:
     weighted = tiny.add()
     weighted.graph.initializer.append(numpy_helper.from_array(np.ones(2, np.float16), "w"))
     assert graph.holds_half(weighted) and not graph.holds_half(tiny.mlp())
+
+
+def test_text_that_is_no_utf_8_is_spelt_out(tmp_path: Path) -> None:
+    file = tmp_path / "m.onnx"
+    built = tiny.model(
+        [tiny.node("Neg", ["in_a"], ["y"], name="in_b")],
+        [tiny.info("in_a", TensorProto.FLOAT, ["in_c", 4])],
+        [tiny.info("y", TensorProto.FLOAT, ["in_c", 4])],
+    )
+    built.producer_name = "in_d"
+    # The same name on both sides stays the same name.
+    file.write_bytes(built.SerializeToString().replace(b"in_", b"\xff_\xe9"))
+    model = load_graph(file)
+    assert model.producer_name == "\\xff_\\xe9d"
+    assert (model.graph.node[0].name, model.graph.node[0].input[0]) == ("\\xff_\\xe9b", "\\xff_\\xe9a")
+    assert signature(model)[0][0].label == "float32[\\xff_\\xe9c, 4]"
+    assert signature(model)[0][0].name == "\\xff_\\xe9a"

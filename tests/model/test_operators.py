@@ -19,6 +19,7 @@ from hotlap.model.operators import known, optional_outputs, since
         ("Nothing", "ai.onnx.ml", 1, "unknown"),
         ("Nothing", "", onnx.defs.onnx_opset_version(), "unknown"),
         ("Nothing", "", onnx.defs.onnx_opset_version() + 1, "too new"),
+        ("Add", "", 2**40, "too new"),
     ],
 )
 def test_an_operator_is_known_at_its_opset(op: str, domain: str, opset: int, state: str) -> None:

@@ -29,6 +29,12 @@ def test_what_is_left_out_follows_from_the_shape() -> None:
         ({"offset": "much"}, "no readable place"),
         ({"offset": "-4"}, "no readable place"),
         ({"length": "-40"}, "no readable place"),
+        ({"offset": str(2**63)}, "no readable place"),
+        ({"offset": "9" * 5000}, "no readable place"),
+        ({"offset": "1_0"}, "no readable place"),
+        ({"offset": " 0"}, "no readable place"),
+        ({"offset": "٣"}, "no readable place"),
+        ({"length": "41"}, "needs 40 bytes and points to 41"),
         ({"length": "39"}, "needs 40 bytes and points to 39"),
     ],
 )

@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -163,3 +164,16 @@ def test_what_could_not_be_written_is_told_beforehand(tmp_path: Path) -> None:
         check_writable(tmp_path / "none" / "x.json")
     with pytest.raises(StorageError, match="a folder of that name"):
         check_writable(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("write", [check_writable, lambda path: write_whole(path, b"x")])
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(StorageError, match="it is a device, a pipe or a socket; name a file"):
+            write(path)
+    assert pipe.is_fifo() and link.is_symlink()
+    assert names(tmp_path) == ["link", "pipe"]

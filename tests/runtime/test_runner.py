@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 import hotlap
-from hotlap.errors import InputError, PlanError, UsageError
+from hotlap.errors import InputError, ModelError, PlanError, UsageError
 from hotlap.plan import Plan
 from hotlap.runtime import Runner, file_digest
 from hotlap.runtime.limits import Limits
@@ -149,6 +149,28 @@ def test_an_input_of_unknown_rank_takes_any(opened: Open) -> None:
     assert runner.inputs[0].label == "float32[...]"
     for shape in ((), (2,), (2, 3)):
         assert runner(np.ones(shape, np.float32)).shape == shape
+
+
+def named_in_no_text(folder: Path, place: str) -> Path:
+    model = tiny.model(
+        [tiny.node("Neg", ["input"], ["y"], name="Negate")],
+        [tiny.info("input", onnx.TensorProto.FLOAT, ["rows"])],
+        [tiny.info("y", onnx.TensorProto.FLOAT, ["rows"])],
+    )
+    file = folder / f"{place}.onnx"
+    file.write_bytes(model.SerializeToString().replace(place.encode(), b"\xff" * len(place)))
+    return file
+
+
+def test_a_node_whose_name_is_no_text_runs(tmp_path: Path) -> None:
+    with hotlap.open(named_in_no_text(tmp_path, "Negate")) as runner:
+        assert runner.run({"input": f32(1)})["y"].tolist() == [-1]
+
+
+@pytest.mark.parametrize("place", ["input", "rows"])
+def test_a_signature_that_is_no_text_is_one_clear_error(tmp_path: Path, place: str) -> None:
+    with pytest.raises(ModelError, match="is not UTF-8, so no caller can name it"):
+        hotlap.open(named_in_no_text(tmp_path, place))
 
 
 def test_it_shows_what_it_is(opened: Open) -> None:

@@ -10,6 +10,7 @@ import io
 import json
 import logging
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -42,6 +43,8 @@ EXIT_CODES: dict[type[BaseException], int] = {
 3 something missing on this machine, 130 interrupted (as shells have it)."""
 SAID_NO = 1
 _LONGEST_LINE = 1200
+_NARROWEST = 40
+"""Columns. In less, tables lose theirs without a word; a terminal breaks longer lines by itself."""
 
 
 class Ended(BaseException):
@@ -107,7 +110,15 @@ def terminal() -> Console:
     """Where results for people go. Lines are only broken for a terminal: a file or a pipe gets them whole."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 10_000)
+    return Console(highlight=False, width=_width())
+
+
+def _width() -> int:
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return max(int(said), _NARROWEST)
+    # Some terminals say that they have 0 columns.
+    return max(shutil.get_terminal_size().columns, _NARROWEST) if sys.stdout.isatty() else 10_000
 
 
 @contextmanager

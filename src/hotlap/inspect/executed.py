@@ -52,11 +52,11 @@ def write_executed(
         StorageError: no room, or no permission; nothing half-written is left.
     """
     model, target = Model.load(path), Path(out)
+    check_writable(target)
     beside = target.with_name(f"{target.name}.data")
     for file in model.files():
         if any(one.exists() and one.samefile(file) for one in (target, beside)):
             raise UsageError(f"{target}: would overwrite the model itself ({file}); name another file")
-    check_writable(target)
     try:
         with tempfile.TemporaryDirectory(prefix=".hotlap-", dir=target.absolute().parent) as scratch:
             _execute(model, Path(scratch), providers, timeout)

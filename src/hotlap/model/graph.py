@@ -33,6 +33,8 @@ def onnx() -> Any:
 def load_graph(path: Path) -> Any:
     """The file as an ``onnx.ModelProto``; external weights stay on disk.
 
+    Text in it that is no UTF-8, which ONNX Runtime does not mind, gets each strange byte spelt as ``\\xff``.
+
     Raises:
         ModelError: missing, broken, not ONNX, or in ORT's own format.
         MissingExtra: onnx is not installed.
@@ -44,7 +46,7 @@ def load_graph(path: Path) -> Any:
                 f"{path}: in ONNX Runtime's own format, whose graph cannot be read; use the .onnx"
             )
     try:
-        return onnx().load(str(path), load_external_data=False)
+        model = onnx().load(str(path), load_external_data=False)
     except MissingExtra:
         raise
     except Exception as error:  # protobuf's DecodeError, whose class depends on protobuf's implementation
@@ -53,6 +55,24 @@ def load_graph(path: Path) -> Any:
             "2 GB and more must keep its weights in files beside it" if big else "its protobuf does not parse"
         )
         raise ModelError(f"{path}: not readable as an ONNX file: {why}") from error
+    _spell_out(model)
+    return model
+
+
+def _spell_out(message: Any) -> None:
+    """Protobuf gives text that is no UTF-8 as bytes, and everybody who compares names expects text."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_MESSAGE:
+            for inner in value if field.is_repeated else (value,):
+                _spell_out(inner)
+        elif field.type == field.TYPE_STRING:
+            for number, text in enumerate(value if field.is_repeated else (value,)):
+                if isinstance(text, bytes):
+                    spelt = text.decode("utf-8", "backslashreplace")
+                    if field.is_repeated:
+                        value[number] = spelt
+                    else:
+                        setattr(message, field.name, spelt)
 
 
 def nodes(model: Any) -> Iterator[Any]:

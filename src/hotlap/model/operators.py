@@ -50,5 +50,5 @@ def _schema(op: str, domain: str, opset: int) -> Any:
     defs = onnx().defs
     try:
         return defs.get_schema(op, opset, "" if domain == "ai.onnx" else domain)
-    except defs.SchemaError:
+    except (defs.SchemaError, TypeError):  # no such operator, or an opset beyond 32 bits
         return None

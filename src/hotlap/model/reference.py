@@ -10,6 +10,8 @@ from hotlap.model.sizes import stored_bytes
 __all__ = ["Reference", "is_external", "reference"]
 
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
+_LARGEST, _DIGITS = 2**63, 19
+"""What offsets and lengths are below, in bytes, and how many digits that has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,20 @@ def reference(tensor: Any) -> Reference:
     entry = {e.key: e.value for e in tensor.external_data}
     name, location = tensor.name, entry.get("location", "")
     needed = stored_bytes(tensor)
-    try:
-        offset = int(entry.get("offset") or 0)
-        length = int(entry.get("length") or 0) or needed or 0
-    except ValueError:
+    offset, length = (_number(entry.get(key, "")) for key in ("offset", "length"))
+    if offset is None or length is None:
         return Reference(name, location, said=f'weight "{name}" has no readable place in its file: {entry}')
+    length = length or needed or 0
     said = ""
-    if offset < 0 or length < 0:
-        said = f'weight "{name}" has no readable place in its file: {entry}'
-    elif needed is not None and length < needed:
+    if needed is not None and length != needed:
         said = f'weight "{name}" needs {needed:,} bytes and points to {length:,}'
     return Reference(name, location, offset, length, entry.get("checksum", ""), said)
+
+
+def _number(text: str) -> int | None:
+    """As ONNX Runtime reads it: digits alone, and no more than a file can have bytes; None: it is none."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+        return None
+    return int(text) if int(text) < _LARGEST else None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hotlap.inspect.fusions.constants import scalar
+from hotlap.model.constants import scalar
 from hotlap.model.graph import onnx
 from hotlap.model.walk import Node, Walk
 from hotlap.passes import face

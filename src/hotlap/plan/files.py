@@ -40,16 +40,26 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a file that `write_whole` could not write, before the work that it would keep is done.
 
     Raises:
-        StorageError: its folder is missing or may not be written to, or a folder of that name is in the way.
+        StorageError: its folder is missing or may not be written to, or a folder or a device of that name is
+            in the way.
     """
     path = Path(path)
     try:
-        number = errno.EISDIR if path.is_dir() else 0 if path.absolute().parent.is_dir() else errno.ENOENT
+        _refuse_other_than_file(path)
+        number = 0 if path.absolute().parent.is_dir() else errno.ENOENT
         number = number or (0 if os.access(path.absolute().parent, os.W_OK) else errno.EACCES)
         if number:
             raise OSError(number, os.strerror(number))
     except OSError as error:
         raise storage_error(path, error) from error
+
+
+def _refuse_other_than_file(path: Path) -> None:
+    """A rename would put a file in the place of a device, and every program that uses it would suffer."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        raise StorageError(f"{path}: not written: it is a device, a pipe or a socket; name a file")
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | Callable[[BinaryIO], object]) -> None:
@@ -72,8 +82,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes | Callable[[BinaryIO],
 
 
 def _write(path: Path, data: bytes | Callable[[BinaryIO], object]) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    _refuse_other_than_file(path)
     # In the same folder, since a rename is atomic within one file system only. Not named after the target,
     # whose name may be as long as the file system allows.
     temporary = path.with_name(f".hotlap-{os.urandom(8).hex()}.tmp")

@@ -53,8 +53,16 @@ def assigned(session: Any) -> dict[str, list[Assigned]]:
     found: dict[str, list[Assigned]] = {}
     for part in session.get_provider_graph_assignment_info():
         nodes = found.setdefault(short.get(part.ep_name, part.ep_name), [])
-        nodes += [Assigned(node.domain, node.op_type, node.name) for node in part.get_nodes()]
+        nodes += [Assigned(node.domain, node.op_type, _name(node)) for node in part.get_nodes()]
     return found
+
+
+def _name(node: Any) -> str:
+    """A model may name its nodes in bytes that are no text; ORT does not mind, its Python half does."""
+    try:
+        return str(node.name)
+    except UnicodeDecodeError:
+        return ""
 
 
 def place(create: Callable[[Chain], Any], chain: Chain, where: str) -> Placed:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hotlap.cpus import usable_threads
-from hotlap.errors import HotlapError, InputError, PlanError, Unavailable, UsageError
+from hotlap.errors import HotlapError, InputError, ModelError, PlanError, Unavailable, UsageError
 from hotlap.runtime import forks, ort
 from hotlap.runtime.arrays import as_arrays
 from hotlap.runtime.arun import Workers
@@ -386,7 +386,21 @@ def _revive(recipe: Recipe, shown: dict[str, Any]) -> Runner:
 
 
 def signature(session: Any, path: Path) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """The inputs and the outputs of a session that was loaded from the file at `path`."""
+    """The inputs and the outputs of a session that was loaded from the file at `path`.
+
+    Raises:
+        ModelError: one of them has a name, or an axis a symbol, that is no text: Python cannot ask for it.
+    """
+    try:
+        return _signature(session, path)
+    except UnicodeDecodeError as error:
+        raise ModelError(
+            f"{path}: the name of an input, an output or an axis is not UTF-8, so no caller can name it; "
+            "rename it and export again"
+        ) from error
+
+
+def _signature(session: Any, path: Path) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
     nodes = (session.get_inputs(), session.get_outputs())
     # Only the file tells a scalar from a tensor whose number of axes nobody declared.
     doubtful = any(n.type.startswith("tensor") and not n.shape for side in nodes for n in side)

@@ -43,7 +43,7 @@ def test_what_is_written_is_read_by_its_key_alone(folder: Path) -> None:
         {"providers": ("openvino", "cpu")},
         {"limits": {"ids": 9}},
         {"seconds": 9.0},
-        {"format": 2},
+        {"format": 1},
     ]
     for change in changes:
         assert read(msgspec.structs.replace(KEY, **change)) is None

@@ -40,6 +40,7 @@ def test_neighbours_of_floats_are_what_they_are_called() -> None:
     made = rows([X], {"x": base})
     found = {kind: made.neighbour(kind) for kind in NEIGHBOURS}
     assert found.pop("short") is None, "there is no mask"
+    assert found.pop("marked") is None, "there is no position"
     arrays = {k: (r or {})["x"] for k, r in found.items()}
     assert sorted(arrays["ordinary"].ravel()) == sorted(base.ravel())
     assert np.abs(arrays["loud"]).max() == pytest.approx(50 * np.abs(base).max())
@@ -61,12 +62,40 @@ def test_ids_stay_ids_and_masks_end_half_way() -> None:
     made = rows([IDS, MASK], feed)
     for kind in NEIGHBOURS:
         row = made.neighbour(kind)
-        if kind == "nan":
+        if kind in ("nan", "marked"):
             assert row is None
             continue
         assert row is not None and set(row["ids"].ravel()) <= {0, *feed["ids"].ravel()}
         kept = [1] * 4 + [0] * 4 if kind == "short" else [1] * 8
         assert row["attention_mask"].ravel().tolist() == kept
+
+
+@pytest.mark.parametrize(
+    ("mask", "short"),
+    [
+        (np.ones(1, bool), [False]),
+        (np.zeros(1, bool), [True]),
+        (np.ones((1, 1), np.int64), [0]),
+        (np.zeros((1, 2), np.float32), [-1e4, -1e4]),
+    ],
+)
+def test_a_mask_without_a_half_becomes_its_opposite(mask: Any, short: list[Any]) -> None:
+    spec = TensorSpec.of("mask", str(mask.dtype), ["N", 2][: mask.ndim])
+    row = rows([spec], {"mask": mask}).neighbour("short") or {}
+    assert (row["mask"].ravel().tolist(), row["mask"].dtype) == (short, mask.dtype)
+
+
+def test_positions_and_types_have_a_neighbour_of_their_own() -> None:
+    types = TensorSpec.of("token_type_ids", "int64", ["N", 2])
+    made = rows([IDS, types], {"ids": np.array([[5, 6]]), "token_type_ids": np.array([[0, 2]])})
+    row = made.neighbour("marked") or {}
+    assert {n: a.tolist() for n, a in row.items()} == {"ids": [[5, 6]], "token_type_ids": [[1, 0]]}
+
+
+def test_a_neighbour_of_no_text() -> None:
+    spec = TensorSpec.of("t", "string", ["N"])
+    row = rows([spec], {"t": np.array(["hello"], object)}).neighbour("zeros") or {}
+    assert row["t"].tolist() == [""]
 
 
 def test_all_known_ids_are_used() -> None:

@@ -10,10 +10,10 @@ import onnx
 import pytest
 
 import hotlap
-from hotlap.errors import InputError
+from hotlap.errors import DeadlineExceeded, InputError
 from hotlap.plan import Facts
 from hotlap.runtime import ort
-from hotlap.runtime.probe import probe
+from hotlap.runtime.probe import probe, tries
 from hotlap.tensors import TensorSpec
 from tests import tiny
 from tests.runtime.probe import kinds
@@ -160,6 +160,22 @@ def test_a_loop_that_never_ends_is_stopped(tmp_path: Path) -> None:
     model = kinds.of_x([tiny.node("Loop", ["", "true", "x"], ["y"], body=body)], ["N", 4], weights)
     facts = facts_of(model, tmp_path, seconds=1.0)
     assert facts.rows == "unknown" and "time was up" in facts.why
+
+
+@pytest.mark.parametrize("feed", [None, {"x": np.ones((1, 4), np.float32)}])
+def test_a_first_run_that_never_ends_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, feed: dict[str, Any] | None
+) -> None:
+    monkeypatch.setattr(tries, "FIRST", 0.5)
+    body = tiny.helper.make_graph(
+        [tiny.node("Identity", ["go"], ["on"]), tiny.node("Identity", ["before"], ["after"])],
+        "body",
+        [tiny.info("i", kinds.INT, []), tiny.info("go", tiny.T.BOOL, []), tiny.info("before", kinds.F, None)],
+        [tiny.info("on", tiny.T.BOOL, []), tiny.info("after", kinds.F, None)],
+    )
+    loop = tiny.node("Loop", ["", "true", "x"], ["y"], body=body)
+    with pytest.raises(DeadlineExceeded, match=r"its first run did not end within 0\.5 s"):
+        facts_of(kinds.of_x([loop], ["N", 4], {"true": np.array(True)}), tmp_path, feed)
 
 
 def test_a_feed_that_does_not_fit_is_refused(tmp_path: Path) -> None:

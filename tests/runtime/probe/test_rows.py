@@ -110,6 +110,75 @@ def test_what_only_a_stranger_betrays(noise: str) -> None:
     assert rows_of(run)[0] == "dependent"
 
 
+def by_place(factor: float, first: int) -> Callable[[Array], Array]:
+    """A table of factors, one for each place in the batch."""
+    return lambda x: x * np.where(np.arange(len(x)) >= first, np.float32(factor), np.float32(1))[:, None]
+
+
+@pytest.mark.parametrize("first", [1, 3, 7])
+def test_what_only_later_places_show(first: int) -> None:
+    assert rows_of(by_place(1.5, first))[0] == "dependent"
+
+
+@pytest.mark.parametrize("first", [1, 3, 7])
+def test_a_little_more_at_later_places_is_no_other_kernel(first: int) -> None:
+    """Kernels do not know places: only a row alone may differ from all others."""
+    verdict, why = rows_of(by_place(1.01, first))
+    assert verdict == "unknown"
+    assert "which rounding may explain" in why
+
+
+@pytest.mark.parametrize(("reads", "read"), [(4, 1), (5, 7), (6, 4), (1, 6)])
+def test_each_place_is_watched_beside_a_stranger_at_each_other(reads: int, read: int) -> None:
+    def run(x: Array) -> Array:
+        y = x.copy()
+        if len(x) > 6:
+            y[reads] += np.nan_to_num(x[read]).clip(-3, 3)
+        return y
+
+    assert rows_of(run)[0] == "dependent"
+
+
+def test_it_says_among_how_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rows_of(lambda x: x)[1].endswith("among up to 8 rows")
+    from hotlap.runtime.probe import tries
+
+    now = [0.0]
+    monkeypatch.setattr(tries, "monotonic", lambda: now[0])
+    monkeypatch.setattr(tries, "perf_counter", lambda: now[0])
+
+    def slow(x: Array) -> Array:
+        now[0] += 0.1
+        return x
+
+    facts = probe(Scripted(slow))
+    assert (facts.rows, facts.why[-18:]) == ("independent", "among up to 3 rows")
+
+
+FLAG = TensorSpec.of("flag", "bool", ["N"])
+TYPES = TensorSpec.of("token_type_ids", "int64", ["N", 4])
+TEXT = TensorSpec.of("t", "string", ["N"])
+
+
+@pytest.mark.parametrize(
+    ("other", "seen"),
+    [
+        (FLAG, lambda flag: flag.any() != flag.all()),
+        (TYPES, lambda token_type_ids: token_type_ids.max()),
+        (TEXT, lambda t: (t == "").any()),
+    ],
+)
+def test_what_only_an_input_beside_the_main_one_betrays(
+    other: TensorSpec, seen: Callable[..., float]
+) -> None:
+    model = Scripted(lambda x: x)
+    model.inputs = (*model.inputs, other)  # type: ignore[assignment]
+    model.run = lambda feed: {  # type: ignore[method-assign]
+        "y": feed["x"] + np.float32(seen(feed[other.name]))
+    }
+    assert probe(model).rows == "dependent"
+
+
 def test_time_that_runs_out_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     from hotlap.runtime.probe import tries
 

@@ -40,6 +40,7 @@ def probed(
     Raises:
         ModelError: the model is missing, broken, or refused by ONNX Runtime.
         InputError: no feed that could be made from its signature runs.
+        DeadlineExceeded: the model's first run did not end within a minute.
         ProviderUnavailable, PlanError: as `hotlap.open` raises them.
     """
     path = Path(model)

@@ -43,7 +43,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         seconds: what probing was allowed to take.
     """
 
-    format: int = 1
+    format: int = 2
     model: str
     external: dict[str, str] = {}
     onnxruntime: str

@@ -16,12 +16,15 @@ __all__ = ["NEIGHBOURS", "Rows", "constant", "is_mask", "varied"]
 Array = npt.NDArray[Any]
 Row = dict[str, Array]
 
-NEIGHBOURS = ("ordinary", "loud", "extreme", "nan", "zeros", "short")
+NEIGHBOURS = ("ordinary", "loud", "extreme", "nan", "zeros", "short", "marked")
 """Kinds of neighbours: another row of the same kind; one of 50 times its values; one of 10,000 times, signs
-in turn; NaN; all zero; one whose mask ends half-way."""
+in turn; NaN; all zero, or empty text; one whose mask ends half-way, or is the opposite where it has no half;
+one of other positions and token types."""
 
 _LOUD = 50.0
 _EXTREME = 1e4
+_MASKED = -1e4
+"""What is added to masked places by models that add their mask."""
 _MOST_OWN = 16
 _DRAWS = 8
 
@@ -83,6 +86,8 @@ class Rows:
 
     def _neighbour(self, kind: str, name: str, array: Array, seed: int) -> Array:
         spec, axis = self._specs[name], self.axes[name]
+        if kind == "marked":
+            return _opposite(array) if _is_kept(spec) and array.dtype.kind in "iu" else array
         other = varied(spec, array, self._limits.get(name), seed + 1)
         if is_mask(spec):
             return _short(array, axis) if kind == "short" else array
@@ -90,6 +95,8 @@ class Rows:
             return _strange(kind, other)
         if kind in ("extreme", "zeros") and spec.dtype is not None and spec.dtype.is_integer:
             return np.zeros_like(array)
+        if kind == "zeros" and array.dtype == object:
+            return np.full_like(array, "")
         if kind == "loud":
             return constant(spec, other, self._limits.get(name))
         return other
@@ -161,7 +168,12 @@ def _short(array: Array, axis: int) -> Array:
         cut = [slice(None)] * array.ndim
         cut[last] = slice((array.shape[last] + 1) // 2, None)
         made[tuple(cut)] = 0
-    return made
+    return _opposite(array) if _equal(made, array) else made
+
+
+def _opposite(array: Array) -> Array:
+    """1 for 0, and 0 for anything else."""
+    return np.where(array == 0, _MASKED if array.dtype.kind == "f" else 1, 0).astype(array.dtype)
 
 
 def _equal(one: Array, other: Array) -> bool:

@@ -21,7 +21,7 @@ from hotlap.runtime.probe.padding import Kind, judge_padding
 from hotlap.runtime.probe.rows import MANY, Verdict, judge_rows
 from hotlap.runtime.probe.shapes import real_shapes
 from hotlap.runtime.probe.structure import COUNTS, Structure, find_structure
-from hotlap.runtime.probe.tries import Feed, OutOfTime, Runs, Tries
+from hotlap.runtime.probe.tries import Feed, OutOfTime, Runs, Tries, first_run
 from hotlap.tensors import TensorSpec, check_feed
 
 __all__ = ["SECONDS", "probe"]
@@ -67,6 +67,7 @@ def probe(
 
     Raises:
         InputError: the feed does not run, or none could be made that does.
+        DeadlineExceeded: the first run did not end within a minute.
     """
     limits = dict(limits or {})
     base = _found(runner, limits) if feed is None else check_feed(runner.inputs, feed)
@@ -100,14 +101,15 @@ def _version() -> str:
 
 
 def _found(runner: Runs, limits: Mapping[str, int]) -> Feed:
+    run = first_run(runner)
     try:
-        return find_feed(runner.run, runner.inputs, limits=limits)
+        return find_feed(run, runner.inputs, limits=limits)
     except InputError:
         symbols = {d for s in runner.inputs for d in s.shape if is_batch(d)}
         for rows in _BUILT_FOR if symbols else ():
             try:
                 sizes = {str(s): rows for s in symbols}
-                return find_feed(runner.run, runner.inputs, sizes=sizes, limits=limits)
+                return find_feed(run, runner.inputs, sizes=sizes, limits=limits)
             except InputError:
                 continue
         raise

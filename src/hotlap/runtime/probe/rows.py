@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, Literal
 
 from hotlap.runtime.probe.alike import SAME_SHAPE, gap, is_float, is_tensor, rounding, usable
@@ -23,6 +24,12 @@ Kind = Literal["independent", "dependent", "unknown"]
 
 MANY = 8
 """A larger number of rows: where a tenth of the time that is left is enough, rows are compared there too."""
+_OWN_PLACES = (
+    (0, 7),
+    *((0, 2, 4, 6), (1, 3, 5, 7), (0, 1, 4, 5), (2, 3, 6, 7), (0, 1, 2, 3), (4, 5, 6, 7)),
+)
+"""Of `MANY` rows, which are the row that is watched; at the others are strangers. After the first: the bits
+of the place's number and their opposites, so that each place is watched with a stranger at each other one."""
 _BEYOND_DOUBT = 2.0**-5
 """A share of the range. A row alone and in a batch of copies of itself: more than this no reduced precision
 explains (bfloat16 keeps 8 bits), less may be another kernel's rounding."""
@@ -113,10 +120,13 @@ class _Judging:
         """Each subject alone, and in batches of copies of itself: other kernels, the same content."""
         self._copies = {("first", n): answers for n, answers in self._found.copies.items()}
         self._copies["second", 3] = self._together([self._subjects[1]] * 3, "copies")
-        for (subject, count), answers in self._copies.items():
-            for place in range(count):
-                want = alone[subject == "second"]
-                self._compare(subject, want, self._found.split(answers, place), count)
+        for subject, count in self._copies:
+            self._against_alone(subject, alone[subject == "second"], count)
+
+    def _against_alone(self, subject: str, alone: Row, count: int) -> None:
+        """Compare each place among so many copies with the row alone."""
+        for place in range(count):
+            self._compare(subject, alone, self._found.split(self._copies[subject, count], place), count)
 
     def _beside_strangers(self, strangers: Mapping[str, Row]) -> None:
         """Batches of equal size whose other rows are strangers: the same kernels, other content."""
@@ -134,10 +144,22 @@ class _Judging:
             self._against_copies(rows, names, kind)
         kind = next((k for k in strangers if k != "ordinary"), "ordinary")
         self._against_copies([strangers[kind], first], ["", "first"], kind)
-        many = [first, *([*strangers.values()] * MANY)[: MANY - 2], first]
-        if self._tries.cost(self._rows.stacked(many)) * 2 < self._tries.left / 10:
-            self._copies["first", MANY] = self._together([first] * MANY, "copies")
-            self._against_copies(many, ["first", *[""] * (MANY - 2), "first"], "many")
+        self._among_many(strangers)
+
+    def _among_many(self, strangers: Mapping[str, Row]) -> None:
+        """What a model does from the fourth row on, as far as there is time for it."""
+        first = self._subjects[0]
+        cost = self._tries.cost(self._rows.stacked([first] * MANY))
+        if cost * 2 > self._tries.left / 10:
+            return
+        self._copies["first", MANY] = self._together([first] * MANY, "copies")
+        self._against_alone("first", self._found.copies[1], MANY)
+        others = cycle(strangers.values())
+        for own in _OWN_PLACES:
+            rows = [first if place in own else next(others) for place in range(MANY)]
+            self._against_copies(rows, ["first" if place in own else "" for place in range(MANY)], "many")
+            if cost > self._tries.left / 40:
+                break
 
     def _against_copies(self, rows: list[Row], subjects: list[str], kind: str) -> None:
         """Compare each subject (its name at its place, "" for what is none) with that place among copies."""
@@ -207,18 +229,21 @@ class _Judging:
         if self._differences:
             said = f"{self._differences[0].said}, and not among more copies: another kernel's rounding"
             return Verdict("independent", said)
-        return Verdict("independent", "the same answers alone, beside copies, and beside strange rows")
+        most = max(n for _, n in self._copies)
+        said = "the same answers alone, beside copies, and beside strange rows"
+        return Verdict("independent", f"{said}, among up to {most} rows")
 
     def _only_alone(self) -> bool:
-        """Whether all that differs is a row alone, which has kernels of its own, while batches of 2, 3 and
-        `MANY` copies agree. A model that heeds the number of rows would go on to differ."""
+        """Whether all that differs is a row alone, which has kernels of its own, while the places of batches
+        of 2, 3 and `MANY` copies agree. A model that heeds the number of rows would go on to differ."""
         if ("first", MANY) not in self._copies or not all(
             d.alone and not d.sure and not d.whole_numbers for d in self._differences
         ):
             return False
         parts = [
-            self._found.split(answers, 0)
+            self._found.split(answers, place)
             for (subject, n), answers in self._copies.items()
             if subject == "first" and n > 1
+            for place in range(n)
         ]
         return all(gap(parts[0][n], p[n]) <= self._noise + rounding(p[n]) for p in parts[1:] for n in p)

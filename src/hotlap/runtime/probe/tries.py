@@ -13,12 +13,14 @@ from hotlap.errors import DeadlineExceeded, InputError, ProviderUnavailable
 from hotlap.runtime.face import Face
 from hotlap.tensors import TensorSpec
 
-__all__ = ["Array", "Feed", "OutOfTime", "Runs", "Shapes", "Tries"]
+__all__ = ["FIRST", "Array", "Feed", "OutOfTime", "Runs", "Shapes", "Tries", "first_run"]
 
 Array = npt.NDArray[Any]
 Feed = dict[str, Array]
 Shapes = tuple[tuple[int, ...] | None, ...]
 
+FIRST = 60.0
+"""Seconds after which a first run counts as endless."""
 _LONGEST = 300
 """Letters of what is kept of a refusal."""
 _SHORTEST = 0.01
@@ -37,6 +39,24 @@ class Runs(Protocol):
 
 class OutOfTime(Exception):
     """The next try would take longer than there is time."""
+
+
+def first_run(runner: Runs) -> Callable[[Feed], Mapping[str, Any]]:
+    """Runs a feed of which nobody knows whether the model comes to an end with it.
+
+    Raises:
+        DeadlineExceeded: it did not, within `FIRST` seconds; only of a `Runner`, which can be stopped.
+    """
+
+    def run(feed: Feed) -> Mapping[str, Any]:
+        if not isinstance(runner, Face):
+            return runner.run(feed)
+        try:
+            return runner.run(feed, deadline=FIRST)
+        except DeadlineExceeded as error:
+            raise DeadlineExceeded(f"its first run did not end within {FIRST:.3g} s") from error
+
+    return run
 
 
 class Tries:
@@ -73,6 +93,7 @@ class Tries:
 
         Raises:
             OutOfTime: it was not run.
+            DeadlineExceeded: the very first run did not end.
         """
         if self.seen and self.left < self.cost(feed):
             raise OutOfTime
@@ -80,6 +101,8 @@ class Tries:
         try:
             answers = dict(self._call(feed))
         except DeadlineExceeded as error:
+            if not self.seen:
+                raise
             raise OutOfTime from error
         except (InputError, ProviderUnavailable) as error:
             return {}, " ".join(str(error).split())[:_LONGEST]
@@ -90,7 +113,9 @@ class Tries:
         return answers, ""
 
     def _call(self, feed: Feed) -> Mapping[str, Any]:
-        if self._stoppable and self.seen:
+        if not self.seen:
+            return first_run(self._runner)(feed)
+        if self._stoppable:
             # A loop in the model may never end on the rows that probing makes.
             return self._runner.run(feed, deadline=max(self.left, _SHORTEST))
         return self._runner.run(feed)

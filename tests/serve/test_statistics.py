@@ -68,7 +68,10 @@ def test_every_end_has_its_outcome(error: BaseException | None, outcome: str) ->
 def test_an_answer_is_counted_in_its_four_parts() -> None:
     statistics = Statistics()
     before = time.time_ns() // 1_000_000
-    statistics.answered(Timeline(arrived=100, decoded=110, started=140, computed=1140), 1145)
+    at = time.perf_counter_ns()
+    statistics.answered(
+        Timeline(arrived=at + 100, decoded=at + 110, started=at + 140, computed=at + 1140), at + 1145
+    )
     parts = (statistics.parse, statistics.queue, statistics.compute, statistics.encode)
     assert [(s.count, s.ns) for s in parts] == [(1, 10), (1, 30), (1, 1000), (1, 5)]
     assert statistics.requests["ok"].ns == 1045

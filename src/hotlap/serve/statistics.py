@@ -5,7 +5,11 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from struct import Struct
 from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from hotlap.errors import Cancelled, DeadlineExceeded, InputError, NotReady, Overloaded
 from hotlap.serve.status import Refused
@@ -29,6 +33,14 @@ OUTCOMES: dict[str, str] = {
     "failed": "the model failed on it",
 }
 """How a request can end, and when that is so."""
+
+_BUCKETS = np.array(BOUNDS, np.int64)
+
+_TIMES = Struct("=5q")
+"""What is noted of an answered request: when it arrived, was decoded, started, computed and finished."""
+_NOTED = 256
+"""Answered requests that are noted before they are counted together. One by one that takes 1.3 µs each, so
+0.3; and a client whose request is the last of them waits 40 µs longer."""
 
 _MOST_SIZES = 64
 """Numbers of rows that are counted apart. Clients choose them, so there could be any number of them."""
@@ -54,9 +66,10 @@ class Total:
     count: int = 0
     ns: int = 0
 
-    def add(self, ns: int) -> None:
-        self.count += 1
-        self.ns += ns
+    def add_all(self, ns: npt.NDArray[np.int64]) -> None:
+        """Each of these times."""
+        self.count += len(ns)
+        self.ns += int(ns.sum())
 
 
 @dataclass(slots=True)
@@ -75,6 +88,12 @@ class Spread:
     def add(self, ns: int) -> None:
         self.counts[bisect_left(BOUNDS, ns)] += 1
         self.ns += ns
+
+    def add_all(self, ns: npt.NDArray[np.int64]) -> None:
+        """Each of these times."""
+        found = np.bincount(_BUCKETS.searchsorted(ns), minlength=len(self.counts)).tolist()
+        self.counts = [a + b for a, b in zip(self.counts, found, strict=True)]
+        self.ns += int(ns.sum())
 
     @property
     def count(self) -> int:
@@ -95,7 +114,6 @@ class Calls:
     ns: int = 0
 
 
-@dataclass(slots=True)
 class Statistics:
     """Counters of one model since the start. Times in ns.
 
@@ -105,26 +123,60 @@ class Statistics:
     not be told, by `refused`.
 
     Attributes:
-        requests: outcome, a key of `OUTCOMES`, to the times of requests that ended so.
-        parse: reading the tensors.
-        queue: waiting for a lane.
-        compute: the call of the model that it took part in, gathering its rows and slicing them included.
-        encode: making the answer.
         inference_count: rows that were computed; a request without an axis of rows counts as one.
         execution_count: calls of the model that succeeded.
         calls: number of rows to the calls with so many; only the first 64 different numbers.
-        last_inference: when the last request was answered, ms since 1970; 0: never.
     """
 
-    requests: dict[str, Spread] = field(default_factory=lambda: {o: Spread() for o in OUTCOMES})
-    parse: Total = field(default_factory=Total)
-    queue: Spread = field(default_factory=Spread)
-    compute: Spread = field(default_factory=Spread)
-    encode: Total = field(default_factory=Total)
-    inference_count: int = 0
-    execution_count: int = 0
-    calls: dict[int, Calls] = field(default_factory=dict)
-    last_inference: int = 0
+    def __init__(self) -> None:
+        self.inference_count = 0
+        self.execution_count = 0
+        self.calls: dict[int, Calls] = {}
+        self._requests = {outcome: Spread() for outcome in OUTCOMES}
+        self._parse, self._queue, self._compute, self._encode = Total(), Spread(), Spread(), Total()
+        self._last_inference = 0
+        self._noted = bytearray(_NOTED * _TIMES.size)
+        self._end = 0  # of what is noted and not counted yet
+
+    # ── read ──────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def requests(self) -> dict[str, Spread]:
+        """Outcome, a key of `OUTCOMES`, to the times of requests that ended so."""
+        self._count()
+        return self._requests
+
+    @property
+    def parse(self) -> Total:
+        """Reading the tensors."""
+        self._count()
+        return self._parse
+
+    @property
+    def queue(self) -> Spread:
+        """Waiting for a lane."""
+        self._count()
+        return self._queue
+
+    @property
+    def compute(self) -> Spread:
+        """The call of the model that it took part in, gathering its rows and slicing them included."""
+        self._count()
+        return self._compute
+
+    @property
+    def encode(self) -> Total:
+        """Making the answer."""
+        self._count()
+        return self._encode
+
+    @property
+    def last_inference(self) -> int:
+        """When the last request was answered, ms since 1970; 0: never."""
+        self._count()
+        return self._last_inference
+
+    # ── counted ───────────────────────────────────────────────────────────────────────────────────────
 
     def executed(self, call: Call) -> None:
         """A lane has taken up a call: the model ran once for all of its jobs, or once for each."""
@@ -149,14 +201,18 @@ class Statistics:
         Args:
             finished: when, `time.perf_counter_ns`.
         """
-        arrived, decoded = timeline.arrived, timeline.decoded
-        started, computed = timeline.started, timeline.computed
-        self.requests["ok"].add(finished - arrived)
-        self.parse.add(decoded - arrived)
-        self.queue.add(started - decoded)
-        self.compute.add(computed - started)
-        self.encode.add(finished - computed)
-        self.last_inference = time.time_ns() // 1_000_000
+        _TIMES.pack_into(
+            self._noted,
+            self._end,
+            timeline.arrived,
+            timeline.decoded,
+            timeline.started,
+            timeline.computed,
+            finished,
+        )
+        self._end += _TIMES.size
+        if self._end == len(self._noted):
+            self._count()
 
     def refused(self, error: BaseException, arrived: int) -> None:
         """A request for this model ends without an answer.
@@ -165,7 +221,22 @@ class Statistics:
             error: why; `Cancelled` where its client has gone.
             arrived: when its last byte was read, `time.perf_counter_ns`.
         """
-        self.requests[outcome_of(error)].add(time.perf_counter_ns() - arrived)
+        self._requests[outcome_of(error)].add(time.perf_counter_ns() - arrived)
+
+    def _count(self) -> None:
+        """Counts what is noted."""
+        if not self._end:
+            return
+        times = np.frombuffer(self._noted, np.int64, self._end // 8).reshape(-1, 5)
+        arrived, decoded, started, computed, finished = times.T
+        self._requests["ok"].add_all(finished - arrived)
+        self._parse.add_all(decoded - arrived)
+        self._queue.add_all(started - decoded)
+        self._compute.add_all(computed - started)
+        self._encode.add_all(finished - computed)
+        ago = time.perf_counter_ns() - int(finished[-1])
+        self._last_inference = (time.time_ns() - ago) // 1_000_000
+        self._end = 0
 
     def _ran(self, rows: int, ns: int, jobs: int) -> None:
         self.execution_count += 1

@@ -188,6 +188,10 @@ class Statistics:
             if not isinstance(outcome, BaseException):
                 self._ran(_rows(job), ns // len(call.jobs), 1)
 
+    def alone(self, job: Job) -> None:
+        """The model ran for this job alone."""
+        self._ran(_rows(job), job.timeline.computed - job.timeline.started, 1)
+
     def observe(self, job: Job) -> None:
         """A job is over. One that has outputs counts when its answer is encoded: `answered`."""
         if job.dropped:

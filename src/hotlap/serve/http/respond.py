@@ -45,7 +45,10 @@ class Reply(Struct):
     @property
     def nbytes(self) -> int:
         """Of the body."""
-        return sum(len(b) if type(b) is bytes else memoryview(b).nbytes for b in self.body)
+        body = self.body
+        if len(body) == 1 and type(body[0]) is bytes:
+            return len(body[0])
+        return sum(len(b) if type(b) is bytes else memoryview(b).nbytes for b in body)
 
 
 def refusal(error: BaseException) -> Reply:

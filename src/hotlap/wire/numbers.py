@@ -25,7 +25,7 @@ _PRECISION = {"float16": (16, 11), "bfloat16": (128, 8), "float32": (128, 24)}
 (IEEE 754; bfloat16 is float32's upper half)."""
 _SPACES = b" \t\r\n"
 _NOT_FLAT = frozenset((b"", b"[", b"]", b" ", b"\t", b"\r", b"\n"))
-"""What stands second in a JSON text that is no list, or one of lists, or empty, or cannot be told so quickly."""
+"""What stands second in a JSON text that is no list of numbers, or for which more must be looked at."""
 _U = ord("u")
 _encode = msgspec.json.Encoder().encode
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)

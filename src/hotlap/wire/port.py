@@ -47,8 +47,19 @@ class Port:
     """
 
     __slots__ = (
-        "counts", "_flags", "_head", "_heads", "any_bytes", "datatype", "itemsize", "json", "name", "numpy",
-        "optional", "spec", "text",
+        "_flags",
+        "_head",
+        "_heads",
+        "any_bytes",
+        "counts",
+        "datatype",
+        "itemsize",
+        "json",
+        "name",
+        "numpy",
+        "optional",
+        "spec",
+        "text",
     )  # fmt: skip
 
     def __init__(self, spec: TensorSpec, optional: bool = False) -> None:

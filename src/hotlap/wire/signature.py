@@ -32,7 +32,7 @@ class Signature:
         inputs, outputs: by name, in the model's order; outputs that the protocol cannot carry are missing.
         left_out: output to why it is missing, e.g. a sequence of maps.
         labels: output to the names of its classes.
-        tied: a symbol stands in two inputs: their sizes must be compared (within one, each shape is checked alone).
+        tied: a symbol stands in two inputs, whose sizes must be compared.
         all: every output, as JSON and as bytes: what a request that names none gets.
     """
 

@@ -210,7 +210,7 @@ def _coding(value: bytes) -> str:
     return "" if name == "identity" else name
 
 
-_MICROSECONDS = [b"%.3f" % (us / 1000) for us in range(1000)]
+_MICROSECONDS = [b"%.3f" % (us / 1000) for us in range(1001)]
 """Whole microseconds as milliseconds: formatting a number takes longer than looking it up."""
 
 
@@ -221,10 +221,10 @@ def _timing(timeline: Timeline, finished: int) -> bytes:
     if 0 <= finished - arrived < 1_000_000:
         us = _MICROSECONDS
         return b"parse;dur=%b, queue;dur=%b, compute;dur=%b, encode;dur=%b" % (
-            us[(decoded - arrived) // 1000],
-            us[(started - decoded) // 1000],
-            us[(computed - started) // 1000],
-            us[(finished - computed) // 1000],
+            us[(decoded - arrived + 500) // 1000],
+            us[(started - decoded + 500) // 1000],
+            us[(computed - started + 500) // 1000],
+            us[(finished - computed + 500) // 1000],
         )
     return b"parse;dur=%.3f, queue;dur=%.3f, compute;dur=%.3f, encode;dur=%.3f" % (
         (decoded - arrived) / 1e6,

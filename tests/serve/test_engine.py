@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, perf_counter_ns
 from typing import Any, ClassVar
 
 import numpy as np
@@ -110,11 +110,17 @@ def test_a_short_call_is_over_before_submit_returns() -> None:
             job = desk.job(made.rows(3))
             engine.submit(job)
             assert desk.over == [job] and values([job]) == [6.0]
-            assert engine.load(model).inline
+            assert engine.load(model).inline and engine.inside == 0
+            assert 0 < job.timeline.started <= job.timeline.computed
+            assert (model.statistics.inference_count, model.statistics.execution_count) == (1, 1)
+            decoded = desk.job(made.rows(3))
+            decoded.timeline.decoded = perf_counter_ns()
+            engine.submit(decoded)
+            assert decoded.timeline.started == decoded.timeline.decoded, "it waits for nothing"
             big = desk.job(np.zeros((100, 4), np.float32))
             engine.submit(big)
             assert not big.over, "larger than anything that was measured: not on the loop"
-            await desk.all(2)
+            await desk.all(3)
 
     made.run(main)
 
@@ -129,6 +135,7 @@ def test_a_call_that_fails_on_the_loop_is_told_as_well() -> None:
             engine.submit(desk.job())
             engine.submit(desk.job())
             assert values(desk.over) == [error, 2.0]
+            assert model.statistics.execution_count == 1
 
     made.run(main)
 

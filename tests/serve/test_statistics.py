@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hotlap.errors import (
     Cancelled,
@@ -25,7 +23,7 @@ from hotlap.runtime import FakeRunner
 from hotlap.serve.batch import Call
 from hotlap.serve.job import Job, Timeline
 from hotlap.serve.served import Served
-from hotlap.serve.statistics import BOUNDS, OUTCOMES, Spread, Statistics, outcome_of
+from hotlap.serve.statistics import OUTCOMES, Statistics, outcome_of
 from hotlap.serve.status import Malformed, Unknown
 from hotlap.tensors import TensorSpec
 from hotlap.wire import InferRequest
@@ -68,12 +66,28 @@ def test_every_end_has_its_outcome(error: BaseException | None, outcome: str) ->
 def test_an_answer_is_counted_in_its_four_parts() -> None:
     statistics = Statistics()
     before = time.time_ns() // 1_000_000
-    statistics.answered(Timeline(arrived=100, decoded=110, started=140, computed=1140), 1145)
+    at = time.perf_counter_ns()
+    statistics.answered(
+        Timeline(arrived=at + 100, decoded=at + 110, started=at + 140, computed=at + 1140), at + 1145
+    )
     parts = (statistics.parse, statistics.queue, statistics.compute, statistics.encode)
     assert [(s.count, s.ns) for s in parts] == [(1, 10), (1, 30), (1, 1000), (1, 5)]
     assert statistics.requests["ok"].ns == 1045
     assert counts(statistics) == {"ok": 1}
     assert before <= statistics.last_inference <= time.time_ns() // 1_000_000
+
+
+def test_many_answers_are_counted_as_well_as_one_and_whenever_somebody_looks() -> None:
+    statistics = Statistics()
+    for n in range(1, 1001):
+        statistics.answered(Timeline(arrived=0, decoded=n, started=3 * n, computed=6 * n), 10 * n)
+        if n % 7 == 0:
+            assert statistics.encode.count == n
+    total = sum(range(1001))
+    for part, times in {"parse": 1, "queue": 2, "compute": 3, "encode": 4}.items():
+        counted = getattr(statistics, part)
+        assert (counted.count, counted.ns) == (1000, times * total)
+    assert (statistics.requests["ok"].counts[0], statistics.requests["ok"].ns) == (1000, 10 * total)
 
 
 def test_jobs_that_are_over_without_an_answer_are_counted_by_why() -> None:
@@ -114,6 +128,13 @@ def test_jobs_that_were_run_alone_count_each_and_failures_not_at_all() -> None:
     assert {rows: (c.count, c.ns) for rows, c in statistics.calls.items()} == {4: (1, 100), 7: (1, 100)}
 
 
+def test_a_job_that_was_run_alone_counts_with_its_rows_and_its_time() -> None:
+    statistics = Statistics()
+    statistics.alone(job(feed_rows=4, timeline=Timeline(started=100, computed=350)))
+    assert (statistics.inference_count, statistics.execution_count) == (4, 1)
+    assert (statistics.calls[4].jobs, statistics.calls[4].count, statistics.calls[4].ns) == (1, 1, 250)
+
+
 def test_a_request_without_an_axis_of_rows_counts_as_one() -> None:
     statistics = Statistics()
     plain = Served(name="m", runner=MODEL.runner)
@@ -128,18 +149,3 @@ def test_clients_cannot_make_the_numbers_of_rows_grow_without_end() -> None:
         statistics.executed(Call([job(rows)], outcomes=[{}]))
     assert len(statistics.calls) == 64
     assert (statistics.execution_count, statistics.inference_count) == (1000, 500500)
-
-
-@given(st.lists(st.integers(0, 2 * BOUNDS[-1])))
-def test_each_time_lies_in_the_first_bucket_that_holds_it(times: list[int]) -> None:
-    spread = Spread()
-    for ns in times:
-        spread.add(ns)
-    assert (spread.count, spread.ns) == (len(times), sum(times))
-    for n, bound in enumerate(BOUNDS):
-        assert sum(spread.counts[: n + 1]) == sum(t <= bound for t in times)
-
-
-def test_bounds_rise_from_10_microseconds_to_10_seconds() -> None:
-    assert list(BOUNDS) == sorted(set(BOUNDS))
-    assert (BOUNDS[0], BOUNDS[-1]) == (10_000, 10_000_000_000)

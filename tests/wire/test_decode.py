@@ -50,6 +50,47 @@ def test_numbers_in_json() -> None:
     assert made.same(decoded(body([json_input("x", [2, 3], X.tolist())])).feed["x"], X)
 
 
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({}, ""),
+        ({"id": "7"}, ""),
+        ({"parameters": {}, "outputs": []}, ""),
+        ({"inputs": [json_input("x", [2, 3], [[0, 1, 2], [3, 4, 5]])]}, ""),
+        ({"inputs": []}, 'input "x": missing'),
+        ({"inputs": [json_input("z", [2, 3], [0, 1, 2, 3, 4, 5])]}, 'input "z": the model has no'),
+        ({"inputs": [json_input("x", [2, 3], [0, 1, 2, 3, 4])]}, 'input "x": data holds 5 values'),
+        ({"inputs": [json_input("x", [2, 3], [0, 1, 2, 3, 4, "5"])]}, 'input "x": data[5]: expected'),
+        ({"inputs": [json_input("x", [2, 3], [0, 1, 2, 3, 4, 1e300])]}, 'input "x": data[5]: expected'),
+        ({"inputs": [json_input("x", [2, 4], [0] * 8)]}, 'input "x": axis 1 has size 4'),
+        ({"inputs": [{"name": "x", "shape": [2, 3], "datatype": "FP32"}]}, 'input "x": holds nothing'),
+        ({"parameters": {"priority": -1}}, "parameter priority: expected"),
+        ({"outputs": [{"name": "z"}]}, 'output "z": the model has no'),
+    ],
+)
+def test_what_was_seen_before_is_read_quickly_and_judged_alike(more: dict[str, Any], problem: str) -> None:
+    of = made.floats(x=["batch", 3])
+    whole = {"inputs": [json_input("x", [2, 3], [0, 1, 2, 3, 4, 5])], **more}
+    text = json.dumps(whole).encode()
+    large = text + b" " * 100_000  # too large to be read twice
+    if not problem:
+        first, quick, slow = decoded(text, of=of), decoded(text, of=of), decoded(large, of=of)
+        for request in (first, quick, slow):
+            assert made.same(request.feed.pop("x"), X)
+        assert first == quick == slow
+        return
+    decoded(json.dumps({"inputs": [json_input("x", [2, 3], [0] * 6)]}).encode(), of=of)
+    found = problems(text, of=of)
+    assert found == problems(large, of=of) and found[0].startswith(problem)
+
+
+def test_what_was_seen_before_has_no_more_elements_than_are_taken() -> None:
+    text = body([json_input("x", [2, 3], [0, 1, 2, 3, 4, 5])])
+    decoded(text, most=6)
+    with pytest.raises(TooLarge):
+        decoded(text, most=5)
+
+
 def test_numbers_as_bytes_are_a_view_on_the_body() -> None:
     text = body([binary_input("x", [2, 3], 24)])
     whole = text + X.tobytes()

@@ -75,7 +75,7 @@ def test_no_more_than_so_many_shapes_are_remembered() -> None:
     for rows in range(3000):
         assert found.count((rows, 3)) == rows * 3
         found.head((rows, 3))
-    assert len(found._counts) == len(found._heads) == 1024
+    assert len(found.counts) == len(found._heads) == 1024
 
 
 @pytest.mark.parametrize("name", made.CARRIED)

@@ -136,8 +136,11 @@ class Engine:
         if job.deadline is not None and job.deadline <= perf_counter():
             raise DeadlineExceeded("the deadline had passed before the request was accepted")
         if track.takes_inline(job):
-            self._gate.inside.add(job)
-            self._settled(model, track.run_here(job), [])
+            # Over before anything else happens: nobody drops it meanwhile, and no drain needs to know of it.
+            outcome = track.run_here(job)
+            if not isinstance(outcome, BaseException):
+                model.statistics.alone(job)
+            self._tell(job, outcome)
             return
         priority = job.request.priority
         job.level = (priority if 0 < priority <= serve.priorities else serve.default_level) - 1
@@ -195,15 +198,18 @@ class Engine:
         """Once for each job: whoever comes later finds it over."""
         if job.over:
             return
+        if job.timer is not None:
+            job.timer.cancel()
+            job.timer = None
+        self._gate.leave(job)
+        self._tell(job, outcome)
+
+    def _tell(self, job: Job, outcome: Outcome | None) -> None:
         job.over = True
         if isinstance(outcome, BaseException):
             job.error = outcome
         else:
             job.outputs = outcome
-        if job.timer is not None:
-            job.timer.cancel()
-            job.timer = None
-        self._gate.leave(job)
         try:
             job.model.statistics.observe(job)
             if not job.dropped:

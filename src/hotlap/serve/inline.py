@@ -44,6 +44,7 @@ class Inline:
 
     def __init__(self, names: Sequence[str], timed: Iterable[Timed], limit: float) -> None:
         self._names = tuple(names)
+        self._only = names[0] if len(names) == 1 else None
         short = [t for t in timed if t.seconds <= limit]
         self._bounds: list[Shapes] = [tuple(t.shapes[n] for n in self._names) for t in short]
         self._slow = max(_SLOWEST, _SLOW * max((t.seconds for t in short), default=0.0))
@@ -59,7 +60,10 @@ class Inline:
             return False
         request = job.request
         feed, shapes = request.feed, request.shapes
-        have = tuple([feed[n].shape if n in feed else shapes[n] for n in self._names])
+        if request.regions or self._only is None:
+            have: Shapes = tuple([feed[n].shape if n in feed else shapes[n] for n in self._names])
+        else:
+            have = (feed[self._only].shape,)
         known = self._known.get(have)
         if known is None:
             if len(self._known) >= _REMEMBERED:

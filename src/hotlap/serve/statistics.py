@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from struct import Struct
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hotlap.errors import Cancelled, DeadlineExceeded, InputError, NotReady, Overloaded
+from hotlap.serve.spread import BOUNDS, Spread, Total
 from hotlap.serve.status import Refused
 
 if TYPE_CHECKING:
@@ -15,10 +18,6 @@ if TYPE_CHECKING:
     from hotlap.serve.job import Job, Timeline
 
 __all__ = ["BOUNDS", "OUTCOMES", "Calls", "Spread", "Statistics", "Total", "outcome_of"]
-
-_DECADES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
-BOUNDS: tuple[int, ...] = (*(n * decade for decade in _DECADES for n in (1, 2, 5)), 10_000_000_000)
-"""Upper bounds of the histograms' buckets, ns: 10 µs to 10 s, three to a decade."""
 
 OUTCOMES: dict[str, str] = {
     "ok": "answered",
@@ -29,6 +28,12 @@ OUTCOMES: dict[str, str] = {
     "failed": "the model failed on it",
 }
 """How a request can end, and when that is so."""
+
+_TIMES = Struct("=5q")
+"""What is noted of an answered request: when it arrived, was decoded, started, computed and finished."""
+_NOTED = 256
+"""Answered requests that are noted before they are counted together. One by one that takes 1.1 µs each, so
+0.3; whoever comes last waits 15 µs longer for its answer."""
 
 _MOST_SIZES = 64
 """Numbers of rows that are counted apart. Clients choose them, so there could be any number of them."""
@@ -48,40 +53,6 @@ def outcome_of(error: BaseException | None) -> str:
 
 
 @dataclass(slots=True)
-class Total:
-    """How often something was done, and the nanoseconds of all times together."""
-
-    count: int = 0
-    ns: int = 0
-
-    def add(self, ns: int) -> None:
-        self.count += 1
-        self.ns += ns
-
-
-@dataclass(slots=True)
-class Spread:
-    """The same as a histogram.
-
-    Attributes:
-        counts: for each of `BOUNDS` those at most so long and longer than the one before; the last: longer
-            than all bounds.
-        ns: all together.
-    """
-
-    counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
-    ns: int = 0
-
-    def add(self, ns: int) -> None:
-        self.counts[bisect_left(BOUNDS, ns)] += 1
-        self.ns += ns
-
-    @property
-    def count(self) -> int:
-        return sum(self.counts)
-
-
-@dataclass(slots=True)
 class Calls:
     """Calls of the model with so many rows.
 
@@ -95,7 +66,6 @@ class Calls:
     ns: int = 0
 
 
-@dataclass(slots=True)
 class Statistics:
     """Counters of one model since the start. Times in ns.
 
@@ -105,26 +75,60 @@ class Statistics:
     not be told, by `refused`.
 
     Attributes:
-        requests: outcome, a key of `OUTCOMES`, to the times of requests that ended so.
-        parse: reading the tensors.
-        queue: waiting for a lane.
-        compute: the call of the model that it took part in, gathering its rows and slicing them included.
-        encode: making the answer.
         inference_count: rows that were computed; a request without an axis of rows counts as one.
         execution_count: calls of the model that succeeded.
         calls: number of rows to the calls with so many; only the first 64 different numbers.
-        last_inference: when the last request was answered, ms since 1970; 0: never.
     """
 
-    requests: dict[str, Spread] = field(default_factory=lambda: {o: Spread() for o in OUTCOMES})
-    parse: Total = field(default_factory=Total)
-    queue: Spread = field(default_factory=Spread)
-    compute: Spread = field(default_factory=Spread)
-    encode: Total = field(default_factory=Total)
-    inference_count: int = 0
-    execution_count: int = 0
-    calls: dict[int, Calls] = field(default_factory=dict)
-    last_inference: int = 0
+    def __init__(self) -> None:
+        self.inference_count = 0
+        self.execution_count = 0
+        self.calls: dict[int, Calls] = {}
+        self._requests = {outcome: Spread() for outcome in OUTCOMES}
+        self._parse, self._queue, self._compute, self._encode = Total(), Spread(), Spread(), Total()
+        self._last_inference = 0
+        self._noted = bytearray(_NOTED * _TIMES.size)
+        self._end = 0  # of what is noted and not counted yet
+
+    # ── read ──────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def requests(self) -> dict[str, Spread]:
+        """Outcome, a key of `OUTCOMES`, to the times of requests that ended so."""
+        self._count()
+        return self._requests
+
+    @property
+    def parse(self) -> Total:
+        """Reading the tensors."""
+        self._count()
+        return self._parse
+
+    @property
+    def queue(self) -> Spread:
+        """Waiting for a lane."""
+        self._count()
+        return self._queue
+
+    @property
+    def compute(self) -> Spread:
+        """The call of the model that it took part in, gathering its rows and slicing them included."""
+        self._count()
+        return self._compute
+
+    @property
+    def encode(self) -> Total:
+        """Making the answer."""
+        self._count()
+        return self._encode
+
+    @property
+    def last_inference(self) -> int:
+        """When the last request was answered, ms since 1970; 0: never."""
+        self._count()
+        return self._last_inference
+
+    # ── counted ───────────────────────────────────────────────────────────────────────────────────────
 
     def executed(self, call: Call) -> None:
         """A lane has taken up a call: the model ran once for all of its jobs, or once for each."""
@@ -135,6 +139,10 @@ class Statistics:
         for job, outcome in zip(call.jobs, call.outcomes, strict=True):
             if not isinstance(outcome, BaseException):
                 self._ran(_rows(job), ns // len(call.jobs), 1)
+
+    def alone(self, job: Job) -> None:
+        """The model ran for this job alone."""
+        self._ran(_rows(job), job.timeline.computed - job.timeline.started, 1)
 
     def observe(self, job: Job) -> None:
         """A job is over. One that has outputs counts when its answer is encoded: `answered`."""
@@ -149,14 +157,18 @@ class Statistics:
         Args:
             finished: when, `time.perf_counter_ns`.
         """
-        arrived, decoded = timeline.arrived, timeline.decoded
-        started, computed = timeline.started, timeline.computed
-        self.requests["ok"].add(finished - arrived)
-        self.parse.add(decoded - arrived)
-        self.queue.add(started - decoded)
-        self.compute.add(computed - started)
-        self.encode.add(finished - computed)
-        self.last_inference = time.time_ns() // 1_000_000
+        _TIMES.pack_into(
+            self._noted,
+            self._end,
+            timeline.arrived,
+            timeline.decoded,
+            timeline.started,
+            timeline.computed,
+            finished,
+        )
+        self._end += _TIMES.size
+        if self._end == len(self._noted):
+            self._count()
 
     def refused(self, error: BaseException, arrived: int) -> None:
         """A request for this model ends without an answer.
@@ -165,7 +177,22 @@ class Statistics:
             error: why; `Cancelled` where its client has gone.
             arrived: when its last byte was read, `time.perf_counter_ns`.
         """
-        self.requests[outcome_of(error)].add(time.perf_counter_ns() - arrived)
+        self._requests[outcome_of(error)].add(time.perf_counter_ns() - arrived)
+
+    def _count(self) -> None:
+        """Counts what is noted."""
+        if not self._end:
+            return
+        times = np.frombuffer(self._noted, np.int64, self._end // 8).reshape(-1, 5)
+        arrived, decoded, started, computed, finished = times.T
+        self._requests["ok"].add_all(finished - arrived)
+        self._parse.add_all(decoded - arrived)
+        self._queue.add_all(started - decoded)
+        self._compute.add_all(computed - started)
+        self._encode.add_all(finished - computed)
+        ago = time.perf_counter_ns() - int(finished[-1])
+        self._last_inference = (time.time_ns() - ago) // 1_000_000
+        self._end = 0
 
     def _ran(self, rows: int, ns: int, jobs: int) -> None:
         self.execution_count += 1

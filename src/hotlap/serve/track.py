@@ -11,7 +11,7 @@ from time import perf_counter_ns
 from hotlap.cpus import usable_threads
 from hotlap.runtime import Cancel
 from hotlap.serve import warming
-from hotlap.serve.batch import Call, Runs
+from hotlap.serve.batch import Call, Outcome, Runs
 from hotlap.serve.inline import ALONE, Inline, longest
 from hotlap.serve.job import Job
 from hotlap.serve.lanes import Lanes
@@ -110,15 +110,15 @@ class Track:
     def takes_inline(self, job: Job) -> bool:
         return self._inline.takes(job)
 
-    def run_here(self, job: Job) -> Call:
-        """Runs a job at once, in this thread."""
-        call = Call([job], started=perf_counter_ns())
-        job.call = call
-        call.outcomes = [self._here.one(job)]
-        call.computed = perf_counter_ns()
-        if not self._inline.took((call.computed - call.started) / 1e9):
+    def run_here(self, job: Job) -> Outcome:
+        """Runs a job at once, in this thread. It waits for no lane: it starts when it is decoded."""
+        timeline = job.timeline
+        started = timeline.started = timeline.decoded or perf_counter_ns()
+        outcome = self._here.one(job)
+        computed = timeline.computed = perf_counter_ns()
+        if not self._inline.took((computed - started) / 1e9):
             log.warning("%s: calls on the event loop became slow: now they have lanes", self.served.name)
-        return call
+        return outcome
 
     def put(self, job: Job) -> None:
         """Lets a job wait for a lane.

@@ -24,7 +24,10 @@ _PRECISION = {"float16": (16, 11), "bfloat16": (128, 8), "float32": (128, 24)}
 """Exponent of two just above the largest finite number, and bits of the significand, the hidden one included
 (IEEE 754; bfloat16 is float32's upper half)."""
 _SPACES = b" \t\r\n"
-_NOT_FLAT = b"[]" + _SPACES
+_NOT_FLAT = frozenset((b"", b"[", b"]", b" ", b"\t", b"\r", b"\n"))
+"""What stands second in a JSON text that is no list of numbers, or for which more must be looked at."""
+_U = ord("u")
+_encode = msgspec.json.Encoder().encode
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
 """What a decoder raises; the second from msgspec up to 0.21."""
 
@@ -119,8 +122,8 @@ class Numbers:
         if self._short:
             array = widened(array)
         values = array.ravel().tolist()
-        text = msgspec.json.encode(values)
-        if self._float and b"null" in text:
+        text = _encode(values)
+        if self._float and _U in text:  # of null, the only word that there can be
             return json.dumps(values, separators=(",", ":")).encode()
         return text
 

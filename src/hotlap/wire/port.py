@@ -42,12 +42,24 @@ class Port:
         any_bytes: whatever the bytes are, they are values of this type; where not (BYTES, BOOL), they must go
             through `view` before a model sees them.
         optional: a request may leave it out.
+        counts: shape that was found to fit to its number of elements; not all of them, see `count`.
         json: reads and writes its elements in JSON.
     """
 
     __slots__ = (
-        "_counts", "_flags", "_head", "_heads", "any_bytes", "datatype", "itemsize", "json", "name", "numpy",
-        "optional", "spec", "text",
+        "_flags",
+        "_head",
+        "_heads",
+        "any_bytes",
+        "counts",
+        "datatype",
+        "itemsize",
+        "json",
+        "name",
+        "numpy",
+        "optional",
+        "spec",
+        "text",
     )  # fmt: skip
 
     def __init__(self, spec: TensorSpec, optional: bool = False) -> None:
@@ -68,7 +80,7 @@ class Port:
         self.json = Texts() if self.text else Numbers(dtype, self.numpy)
         self._flags = dtype.name == "bool"
         self.any_bytes = not (self.text or self._flags)
-        self._counts: dict[Shape, int] = {}
+        self.counts: dict[Shape, int] = {}
         self._heads: dict[Shape, bytes] = {}
         name = msgspec.json.encode(self.name)
         self._head = b'{"name":%b,"datatype":"%b","shape":' % (name, self.datatype.encode())
@@ -81,7 +93,7 @@ class Port:
         Raises:
             Wrong: it does not fit the model, or no tensor can have it.
         """
-        known = self._counts.get(shape)
+        known = self.counts.get(shape)
         return self._counted(shape) if known is None else known
 
     def _counted(self, shape: Shape) -> int:
@@ -96,8 +108,8 @@ class Port:
         if math.prod(d for d in shape if d) * (self.itemsize or 8) >= 2**63:
             raise Wrong(f"shape {list(shape)} is larger than any memory")
         count = math.prod(shape)
-        if len(self._counts) < _MOST_SHAPES:
-            self._counts[shape] = count
+        if len(self.counts) < _MOST_SHAPES:
+            self.counts[shape] = count
         return count
 
     def view(self, shape: Shape, count: int, data: Any, start: int, size: int) -> Array:

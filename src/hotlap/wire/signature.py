@@ -32,6 +32,7 @@ class Signature:
         inputs, outputs: by name, in the model's order; outputs that the protocol cannot carry are missing.
         left_out: output to why it is missing, e.g. a sequence of maps.
         labels: output to the names of its classes.
+        tied: a symbol stands in two inputs, whose sizes must be compared.
         all: every output, as JSON and as bytes: what a request that names none gets.
     """
 
@@ -40,7 +41,7 @@ class Signature:
     left_out: Mapping[str, str]
     labels: Mapping[str, Sequence[str]]
     all: Mapping[bool, tuple[Wanted, ...]]
-    _tied: bool
+    tied: bool
     _fitting: set[tuple[Any, ...]] = field(default_factory=set)
     _wanted: dict[tuple[str, bool], Wanted] = field(default_factory=dict)
 
@@ -85,7 +86,7 @@ class Signature:
             left_out=left_out,
             labels=dict(labels or {}),
             all=plain,
-            _tied=_tied([p.spec for p in ports.values()]),
+            tied=_tied([p.spec for p in ports.values()]),
             _wanted={(w.name, w.binary): w for wanted in plain.values() for w in wanted},
         )
 
@@ -97,7 +98,7 @@ class Signature:
 
     def fit_together(self, shapes: Mapping[str, tuple[int, ...]], problems: Problems) -> None:
         """Adds what is wrong between the inputs: axes of one symbol that differ in size."""
-        if not self._tied:
+        if not self.tied:
             return
         key = tuple(shapes.items())
         if key in self._fitting:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct, field
 
 __all__ = ["InferRequest", "Region", "Wanted"]
 
@@ -40,8 +42,7 @@ class Wanted:
     region: Region | None = None
 
 
-@dataclass(slots=True)
-class InferRequest:
+class InferRequest(Struct):
     """One inference, read and checked against the model's signature.
 
     Attributes:

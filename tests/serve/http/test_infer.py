@@ -12,9 +12,9 @@ import pytest
 
 from hotlap.errors import HotlapError, InputError, ModelError
 from hotlap.serve.engine import Engine
-from hotlap.serve.http.infer import Asked, Inference
+from hotlap.serve.http.infer import Asked, Inference, _timing
 from hotlap.serve.http.limits import Limits
-from hotlap.serve.job import Job
+from hotlap.serve.job import Job, Timeline
 from hotlap.serve.shared import SharedMemory
 from hotlap.serve.status import Malformed, Unknown, Unsupported
 from hotlap.tensors import TensorSpec
@@ -117,6 +117,18 @@ def test_json_comes_back_as_json_and_bytes_as_bytes(inference: Inference) -> Non
     body, headers = run(inference, asked(inference, inference_header_content_length=length), data)
     place = int(headers[b"Inference-Header-Content-Length"])
     assert np.frombuffer(body[place:], np.float32).tolist() == [6.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("computed", "finished", "said"),
+    [
+        (250_000, 262_000, b"parse;dur=0.013, queue;dur=0.000, compute;dur=0.237, encode;dur=0.012"),
+        (13_000, 1_000_006, b"parse;dur=0.013, queue;dur=0.000, compute;dur=0.000, encode;dur=0.987"),
+        (2_512_900, 2_600_000, b"parse;dur=0.013, queue;dur=0.000, compute;dur=2.500, encode;dur=0.087"),
+    ],
+)
+def test_where_the_time_went_is_told_in_milliseconds(computed: int, finished: int, said: bytes) -> None:
+    assert _timing(Timeline(7, 12_700, 12_900, computed), finished) == said
 
 
 def test_a_raw_body_is_the_only_input(inference: Inference) -> None:

@@ -123,25 +123,39 @@ class Connection(Arrival):
     def _start(self, body: bytes | memoryview) -> None:
         self._phase = BUSY
         self._until = _NEVER
-        front = self._front
-        asked, arrived = self._asked, perf_counter_ns()
-        if asked is not None:
-            if asked.encoding:
-                self._aside(
-                    len(body) > _LONG_PACKED,
-                    lambda: front.inference.unpacked(asked, body),
-                    lambda plain: self._submit(asked, plain, arrived),
-                    lambda error: self._refuse_inference(asked, error, arrived),
-                )
-            else:
-                self._submit(asked, body, arrived)
-            return
+        asked = self._asked
+        if asked is None:
+            self._handle(body)
+        elif asked.encoding:
+            self._unpack(asked, body, perf_counter_ns())
+        else:
+            self._submit(asked, body, perf_counter_ns())
+
+    def _handle(self, body: bytes | memoryview) -> None:
         try:
             assert self._route is not None and self._route.handler is not None and self._head is not None
-            reply = self._route.handler(front.engine, self._match, body, self._head.headers)
+            reply = self._route.handler(self._front.engine, self._match, body, self._head.headers)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
             reply = refusal(error)
         self._answer(reply)
+
+    # What makes functions stands apart from what every request goes through: it would cost there as well.
+
+    def _unpack(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
+        self._aside(
+            len(body) > _LONG_PACKED,
+            lambda: self._front.inference.unpacked(asked, body),
+            lambda plain: self._submit(asked, plain, arrived),
+            lambda error: self._refuse_inference(asked, error, arrived),
+        )
+
+    def _pack(self, asked: Asked, reply: Reply) -> None:
+        self._aside(
+            reply.nbytes > _LONG_PLAIN,
+            lambda: self._front.inference.packed(asked, reply),
+            self._answer,
+            lambda error: self._answer(refusal(error)),
+        )
 
     def _submit(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
         front = self._front
@@ -159,20 +173,15 @@ class Connection(Arrival):
     def _computed(self, job: Job) -> None:
         """The engine has an answer, or the reason why there is none."""
         self._job = None
-        asked, inference = self._asked, self._front.inference
+        asked = self._asked
         assert asked is not None
         try:
-            reply = inference.finish(asked, job)
+            reply = self._front.inference.finish(asked, job)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
             self._refuse_inference(asked, error, job.timeline.arrived)
             return
         if asked.accepted and reply.status == 200 and reply.nbytes >= _WORTH_PACKING:
-            self._aside(
-                reply.nbytes > _LONG_PLAIN,
-                lambda: inference.packed(asked, reply),
-                self._answer,
-                lambda error: self._answer(refusal(error)),
-            )
+            self._pack(asked, reply)
         else:
             self._answer(reply)
 

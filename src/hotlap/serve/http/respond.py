@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from http import HTTPStatus
 
 import msgspec
+from msgspec import Struct, field
 
 from hotlap.errors import HotlapError
 from hotlap.serve.status import MethodNotAllowed, Unauthorized, row_of
@@ -27,8 +27,7 @@ _LINES = {s.value: b"HTTP/1.1 %d %b\r\n" % (s.value, s.phrase.encode()) for s in
 Buffer = bytes | memoryview
 
 
-@dataclass(slots=True)
-class Reply:
+class Reply(Struct):
     """One answer.
 
     Attributes:
@@ -46,7 +45,10 @@ class Reply:
     @property
     def nbytes(self) -> int:
         """Of the body."""
-        return sum(len(b) if type(b) is bytes else memoryview(b).nbytes for b in self.body)
+        body = self.body
+        if len(body) == 1 and type(body[0]) is bytes:
+            return len(body[0])
+        return sum(len(b) if type(b) is bytes else memoryview(b).nbytes for b in body)
 
 
 def refusal(error: BaseException) -> Reply:

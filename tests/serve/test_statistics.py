@@ -143,3 +143,12 @@ def test_each_time_lies_in_the_first_bucket_that_holds_it(times: list[int]) -> N
 def test_bounds_rise_from_10_microseconds_to_10_seconds() -> None:
     assert list(BOUNDS) == sorted(set(BOUNDS))
     assert (BOUNDS[0], BOUNDS[-1]) == (10_000, 10_000_000_000)
+
+
+def test_a_scalar_of_a_model_of_any_rank_counts_as_one_row() -> None:
+    statistics = Statistics()
+    any_rank = TensorSpec("x", "tensor(float)", (), ranked=False)
+    model = Served(name="m", runner=FakeRunner([any_rank], [X]), facts=Facts(axes={"x": 0}))
+    scalar = Job(model, InferRequest(feed={"x": np.array(1, np.float32)}), lambda job: None)
+    statistics.executed(Call([scalar], outcomes=[{}], started=1, computed=2))
+    assert (statistics.inference_count, statistics.execution_count) == (1, 1)

@@ -210,6 +210,21 @@ def branch() -> onnx.ModelProto:
     )
 
 
+def counting() -> onnx.ModelProto:
+    """y = x after n turns of a loop: int64[] n decides how long that takes; x: float32[1]."""
+    body = helper.make_graph(
+        [node("Identity", ["go"], ["on"]), node("Identity", ["v"], ["w"])],
+        "body",
+        [info("i", T.INT64, []), info("go", T.BOOL, []), info("v", T.FLOAT, [1])],
+        [info("on", T.BOOL, []), info("w", T.FLOAT, [1])],
+    )
+    return model(
+        [node("Loop", ["n", "", "x"], ["y"], body=body)],
+        [info("n", T.INT64, []), info("x", T.FLOAT, [1])],
+        [info("y", T.FLOAT, [1])],
+    )
+
+
 def conv(size: int | str = "h", width: int | str = "w", multiple: int = 1) -> onnx.ModelProto:
     """y = conv3x3(x); x: float32[batch, 3, h, w]. Sides that do not divide by `multiple` fail when run."""
     rng = np.random.default_rng(0)

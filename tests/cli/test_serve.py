@@ -205,6 +205,27 @@ def test_without_the_extra_its_name_is_told_before_a_model_is_loaded(folder: Pat
     )
 
 
+def test_sigterm_counts_though_something_swallows_it_while_models_load(folder: Path) -> None:
+    """As an extension module does that is just being imported."""
+    code = """
+import contextlib, os, signal, time
+import hotlap.cli, hotlap.serve.loading as loading
+
+def load(*arguments, load=loading.load, **more):
+    with contextlib.suppress(BaseException):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(10)
+    return load(*arguments, **more)
+
+loading.load = load
+hotlap.cli.main(["serve", "mlp.onnx", "--http", "0"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (143, "", "hotlap: interrupted")
+
+
 def test_a_port_that_is_taken_is_told_before_a_model_is_loaded(folder: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from hotlap.errors import ModelError
-from hotlap.runtime.modelfile import check_model_file, external_names, ranked_names
+from hotlap.runtime.modelfile import check_model_file, external_names, has_loop, ranked_names
 from tests import tiny
 
 
@@ -155,3 +155,18 @@ def test_any_bytes_name_files_or_are_no_protobuf(
     except ModelError:
         return
     assert all(isinstance(name, str) for name in names)
+
+
+def test_a_loop_is_found_wherever_it_stands(tmp_path: Path) -> None:
+    assert not has_loop(tiny.save(tiny.mlp(), tmp_path / "mlp.onnx"))
+    assert not has_loop(tiny.save(tiny.branch(), tmp_path / "branch.onnx"))
+    model = tiny.counting()
+    assert has_loop(tiny.save(model, tmp_path / "loop.onnx"))
+    inner = helper.make_graph(model.graph.node, "inner", [], [helper.make_empty_tensor_value_info("y")])
+    node = helper.make_node("If", ["c"], ["z"], then_branch=inner, else_branch=inner)
+    nested = helper.make_model(helper.make_graph([node], "g", [], []))
+    assert has_loop(tiny.save(nested, tmp_path / "nested.onnx"))
+    opsets = [helper.make_opsetid("", 17)]
+    function = helper.make_function("own", "Repeat", ["n", "x"], ["y"], list(model.graph.node), opsets)
+    calling = helper.make_model(helper.make_graph([], "g", [], []), functions=[function])
+    assert has_loop(tiny.save(calling, tmp_path / "calling.onnx"))

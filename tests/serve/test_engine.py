@@ -521,6 +521,26 @@ def test_who_cannot_be_told_is_not_in_the_way_of_the_others(caplog: pytest.LogCa
     assert "a request could not be finished" in caplog.text
 
 
+def test_who_cannot_be_counted_is_answered(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Statistics):
+        __slots__ = ()
+
+        def executed(self, call: Any) -> None:
+            raise ValueError("the counter's fault")
+
+    async def main() -> None:
+        model = made.served()
+        model.statistics = Broken()
+        desk = Desk(model)
+        async with started(model) as engine:
+            engine.submit(desk.job())
+            await made.until(lambda: len(desk.over) == 1)
+            assert engine.inside == 0
+
+    made.run(main)
+    assert "a call could not be counted" in caplog.text
+
+
 def test_statistics_see_every_end() -> None:
     class Seen(Statistics):
         ends: ClassVar[list[str]] = []

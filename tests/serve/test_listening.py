@@ -26,19 +26,31 @@ def test_a_free_port_is_found_and_told(listener: Listener) -> None:
     (url,) = listener.urls
     host, _, port = url.rpartition(":")
     assert host == "http://127.0.0.1" and int(port) > 0
-    listener.listen()
     with socket.create_connection(("127.0.0.1", int(port)), timeout=5):
         pass
 
 
 def test_a_port_that_is_taken_is_told(listener: Listener) -> None:
     listener.add_port("127.0.0.1", 0)
-    listener.listen()
     other = Listener()
     port = int(listener.urls[0].rpartition(":")[2])
     with pytest.raises(UsageError, match=f"127.0.0.1:{port} cannot be had: another program has it"):
         other.add_port("127.0.0.1", port)
     other.close()
+
+
+@unix
+def test_of_two_servers_that_are_started_together_one_is_told(tmp_path: Path, listener: Listener) -> None:
+    """Both find the address before either has loaded its model."""
+    listener.add_port("127.0.0.1", 0)
+    listener.add_path(tmp_path / "s")
+    other = Listener()
+    with pytest.raises(UsageError, match="another program has it"):
+        other.add_port("127.0.0.1", int(listener.urls[0].rpartition(":")[2]))
+    with pytest.raises(UsageError, match="another server listens there"):
+        other.add_path(tmp_path / "s")
+    other.close()
+    assert (tmp_path / "s").exists()
 
 
 def test_a_host_that_there_is_not_is_told(listener: Listener) -> None:
@@ -77,7 +89,6 @@ def test_a_socket_that_was_left_behind_is_replaced(tmp_path: Path, listener: Lis
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as left:
         left.bind(os.fspath(path))
     listener.add_path(path)
-    listener.listen()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.connect(os.fspath(path))
 
@@ -85,7 +96,6 @@ def test_a_socket_that_was_left_behind_is_replaced(tmp_path: Path, listener: Lis
 @unix
 def test_another_servers_socket_and_other_files_stay(tmp_path: Path, listener: Listener) -> None:
     listener.add_path(tmp_path / "s")
-    listener.listen()
     other = Listener()
     with pytest.raises(UsageError, match="another server listens there"):
         other.add_path(tmp_path / "s")

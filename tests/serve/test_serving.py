@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 import socket
 import sys
@@ -14,8 +15,10 @@ from hotlap.errors import MissingExtra, ModelError, UsageError
 from hotlap.serve import serving as module
 from hotlap.serve.http.limits import Limits
 from hotlap.serve.listening import Listener
+from hotlap.serve.loading import load
 from hotlap.serve.serving import Server
 from hotlap.tensors import TensorSpec
+from tests import tiny
 from tests.serve.http.wired import (
     Client,
     Gated,
@@ -296,3 +299,22 @@ def test_clients_that_go_under_load_leave_nothing_behind(uvloop: bool) -> None:
         server.stop()
         load.join()
     assert server._front.bodies == 0
+
+
+def test_a_loop_without_end_takes_the_server_from_nobody(tmp_path: Path) -> None:
+    tiny.save(tiny.counting(), tmp_path / "count.onnx")
+
+    def turns(number: int, **more: object) -> bytes:
+        n = {"name": "n", "datatype": "INT64", "shape": [], "data": [number]}
+        x = {"name": "x", "datatype": "FP32", "shape": [1], "data": [7]}
+        return post(json.dumps({"inputs": [n, x], **more}).encode(), "/v2/models/count/infer")
+
+    models = load([tmp_path / "count.onnx"], instead={"lanes": 1})
+    with Server(models) as server, Client(server) as client, Client(server) as other:
+        late = client.ask(turns(10**15, parameters={"timeout": 100_000}))
+        assert late.status == 504
+        client.send(turns(10**15))
+        until(lambda: server.engine.inside == 1)
+        assert other.ask(get("/v2/health/live")).status == 200
+        client.vanish()  # a call that nobody waits for any more is stopped
+        assert other.ask(turns(3)).json["outputs"][0]["data"] == [7.0]

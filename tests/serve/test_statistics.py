@@ -149,3 +149,12 @@ def test_clients_cannot_make_the_numbers_of_rows_grow_without_end() -> None:
         statistics.executed(Call([job(rows)], outcomes=[{}]))
     assert len(statistics.calls) == 64
     assert (statistics.execution_count, statistics.inference_count) == (1000, 500500)
+
+
+def test_a_scalar_of_a_model_of_any_rank_counts_as_one_row() -> None:
+    statistics = Statistics()
+    any_rank = TensorSpec("x", "tensor(float)", (), ranked=False)
+    model = Served(name="m", runner=FakeRunner([any_rank], [X]), facts=Facts(axes={"x": 0}))
+    scalar = Job(model, InferRequest(feed={"x": np.array(1, np.float32)}), lambda job: None)
+    statistics.executed(Call([scalar], outcomes=[{}], started=1, computed=2))
+    assert (statistics.inference_count, statistics.execution_count) == (1, 1)

@@ -124,6 +124,23 @@ def test_only_calls_that_take_a_while_can_be_stopped(latency: float, stoppable: 
     made.run(main)
 
 
+def test_a_model_with_a_loop_has_a_lane_and_can_always_be_stopped() -> None:
+    async def main() -> None:
+        told: Told = []
+        served = made.served(made.fake(), inline=None)
+        served.loops = True
+        one = track(served, told)
+        await one.start(hop=1.0)
+        assert not one.takes_inline(made.job(served))
+        one.put(made.job(served))
+        await made.until(lambda: bool(told))
+        call = told[0][0]
+        assert call is not None and call.cancel is not None
+        await one.close(20)
+
+    made.run(main)
+
+
 def test_a_lane_that_does_not_end_is_left_to_itself(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         gated = made.Gated()

@@ -47,6 +47,10 @@ _NARROWEST = 40
 """Columns. In less, tables lose theirs without a word; a terminal breaks longer lines by itself."""
 
 
+_signals: list[int] = []
+"""That asked the process to end."""
+
+
 class Ended(BaseException):
     """Asked to end by a signal other than Ctrl-C's; on its way out every `with` cleans up behind itself."""
 
@@ -62,6 +66,7 @@ def prepare() -> None:
     """
 
     def end(number: int, frame: object) -> None:
+        _signals.append(number)
         raise Ended(number)
 
     for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
@@ -76,6 +81,13 @@ def prepare() -> None:
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may be no text
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def check_ended() -> None:
+    """Raises Ended once more where it was lost: a library that is being imported makes an error of its own
+    out of it, and callbacks from C throw it away. For who is about to wait for ever."""
+    if _signals:
+        raise Ended(_signals[0])
 
 
 def common_options(function: F) -> F:

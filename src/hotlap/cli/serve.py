@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hotlap.cli.console import common_options, print_json
+from hotlap.cli.console import check_ended, common_options, print_json
 from hotlap.cli.types import DURATION, SIZE
 from hotlap.errors import UsageError
 
@@ -152,6 +152,7 @@ def command(
             allow_custom_ops=allow_custom_ops,
             instead={name: value for name, value in instead.items() if value is not None},
         )
+        check_ended()
         serve(
             models,
             listener,

@@ -15,13 +15,13 @@ from pathlib import Path
 from hotlap.errors import ModelError
 from hotlap.tensors import nearest
 
-__all__ = ["check_model_file", "external_names", "ranked_names"]
+__all__ = ["check_model_file", "external_names", "has_loop", "ranked_names"]
 
 # Field numbers of onnx.proto.
 _MODEL_GRAPH = 7
 _MODEL_FUNCTIONS, _FUNCTION_NODE, _FUNCTION_ATTRIBUTE = 25, 7, 11
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_SPARSE = 1, 5, 15
-_NODE_ATTRIBUTE = 5
+_NODE_OPERATOR, _NODE_ATTRIBUTE = 4, 5
 _ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS, _ATTRIBUTE_SPARSE = (5, 10), (6, 11), (22, 23)
 _SPARSE_TENSORS = (1, 2)
 _TENSOR_EXTERNAL = 13
@@ -30,6 +30,8 @@ _GRAPH_INPUT, _GRAPH_OUTPUT = 11, 12
 _VALUE_NAME, _VALUE_TYPE = 1, 2
 _TYPE_TENSOR = 1
 _TENSOR_SHAPE = 2
+
+_LOOPS = frozenset({b"Loop", b"BeamSearch", b"GreedySearch", b"Sampling", b"WhisperBeamSearch"})
 
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5  # protobuf's wire types
 _DEEPEST = 32  # graphs inside of graphs; ORT itself reads no more than about that
@@ -105,6 +107,27 @@ def external_names(path: Path) -> frozenset[str]:
             return frozenset() if _is_ort_format(data) else _external_names(data)
         except _NotProtobuf:
             raise ModelError(f"{path}: not an ONNX model: what should be its graph does not parse") from None
+
+
+def has_loop(path: Path) -> bool:
+    """Whether values of an input can decide how often a part of the model is run (ONNX's Loop, and ORT's
+    operators that generate), so that no measuring tells how long a call may take."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if _is_ort_format(data):
+            return any(data.find(name) >= 0 for name in _LOOPS)
+        graphs = [(*graph, _GRAPH_NODE) for graph in _inside(data, 0, len(data), _MODEL_GRAPH)]
+        functions = [(*body, _FUNCTION_NODE) for body in _inside(data, 0, len(data), _MODEL_FUNCTIONS)]
+        return any(name in _LOOPS for where in (*graphs, *functions) for name in _operators(data, *where, 0))
+
+
+def _operators(data: Buffer, start: int, end: int, number: int, deep: int) -> Iterator[bytes]:
+    for node in _inside(data, start, end, number):
+        for field, s, e in _fields(data, *node):
+            if field == _NODE_OPERATOR:
+                yield data[s:e]
+            elif field == _NODE_ATTRIBUTE and deep < _DEEPEST:
+                for graph in _several(data, s, e, _ATTRIBUTE_GRAPHS):
+                    yield from _operators(data, *graph, _GRAPH_NODE, deep + 1)
 
 
 def _external_names(data: Buffer) -> frozenset[str]:

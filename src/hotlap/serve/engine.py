@@ -187,7 +187,10 @@ class Engine:
             self._finish(job, DeadlineExceeded("the deadline passed while the request waited for its turn"))
         if call is None:
             return
-        model.statistics.executed(call)
+        try:
+            model.statistics.executed(call)
+        except Exception:  # whoever waits for an answer is not to miss it for a count
+            log.exception("%s: a call could not be counted", model.name)
         shared = len(call.jobs) if call.together else 1
         for job, outcome in zip(call.jobs, call.outcomes, strict=True):
             job.timeline.started, job.timeline.computed, job.batch = call.started, call.computed, shared

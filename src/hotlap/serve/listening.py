@@ -10,17 +10,18 @@ from pathlib import Path
 
 from hotlap.errors import UsageError
 
-__all__ = ["Listener"]
+__all__ = ["BACKLOG", "Listener"]
 
-_BACKLOG = 1024
+BACKLOG = 1024
 """Connections that the system keeps until they are taken up; Linux cuts it to net.core.somaxconn."""
 
 
 class Listener:
-    """Open sockets, not listening yet: whoever finds an address taken says so before it loads a model.
+    """Sockets that listen from the start, so that of two servers that are started together one is told before
+    it loads a model: an address that is only bound looks free to the other. Whoever connects meanwhile waits.
 
     Attributes:
-        sockets: those that are bound.
+        sockets: those that are open.
         urls: of each, for people; "http+unix://" is how several clients write a path.
     """
 
@@ -54,6 +55,7 @@ class Listener:
                 sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             try:
                 sock.bind((address[0], port, *address[2:]))
+                _listen(sock)
             except OSError as error:
                 sock.close()
                 if error.errno == errno.EADDRNOTAVAIL:  # "localhost" is ::1 too, where there is no IPv6
@@ -84,18 +86,13 @@ class Listener:
         before = os.umask(0o777 & ~mode)
         try:
             sock.bind(os.fspath(path))
+            _listen(sock)
         except OSError as error:
             raise UsageError(f"{path} cannot be had: {_why(error)}") from error
         finally:
             os.umask(before)
         self._paths.append((path, _identity(path)))
         self.urls.append(f"http+unix://{str(path.absolute()).replace('/', '%2F')}")
-
-    def listen(self) -> None:
-        """Lets the system take connections."""
-        for sock in self.sockets:
-            sock.listen(_BACKLOG)
-            sock.setblocking(False)
 
     def close(self) -> None:
         """Closes the sockets and removes their paths; a path that is another server's by now stays."""
@@ -105,6 +102,11 @@ class Listener:
             if path.exists() and _identity(path) == identity:
                 path.unlink()
         self._paths.clear()
+
+
+def _listen(sock: socket.socket) -> None:
+    sock.listen(BACKLOG)
+    sock.setblocking(False)
 
 
 def _clear(path: Path) -> None:

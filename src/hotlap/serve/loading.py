@@ -15,6 +15,7 @@ from hotlap.cpus import usable_threads
 from hotlap.errors import HotlapError, PlanError, UsageError
 from hotlap.plan import Facts, Plan, Serve
 from hotlap.runtime import open as open_model
+from hotlap.runtime.modelfile import has_loop
 from hotlap.runtime.opening import PLAN_NAME, find_plan
 from hotlap.runtime.probe import probed
 from hotlap.serve.served import Served
@@ -130,7 +131,8 @@ def _load(
     spin = _spin(name, plan, share)
     runner = open_model(target, threads=share.threads, spin=spin, warm=False, allow_custom_ops=tuple(allowed))
     log.info("%s: %d lanes, %d threads a call, spin %s", name, share.lanes, runner.threads, spin)
-    return Served(name=name, runner=runner, facts=facts, serve=serve, lanes=share.lanes)
+    loops = has_loop(model)
+    return Served(name=name, runner=runner, facts=facts, serve=serve, lanes=share.lanes, loops=loops)
 
 
 def _spin(name: str, plan: Plan, share: Share) -> str:

@@ -22,6 +22,8 @@ class Served:
         facts: what probing learned; rows share a call only where it says "independent".
         serve: how it is served.
         lanes: threads that run its calls.
+        loops: values of its inputs can decide how long a call takes: none may be run where it cannot be
+            stopped, or where others wait for its end.
         statistics: counted on the event loop's thread alone.
         ready: it has been warmed.
     """
@@ -32,5 +34,6 @@ class Served:
     facts: Facts = field(default_factory=Facts)
     serve: Serve = field(default_factory=Serve)
     lanes: int = 1
+    loops: bool = False
     statistics: Statistics = field(default_factory=Statistics)
     ready: bool = False

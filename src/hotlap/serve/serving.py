@@ -21,7 +21,7 @@ from hotlap.serve.http.connection import Connection
 from hotlap.serve.http.front import Front
 from hotlap.serve.http.head import load_parser
 from hotlap.serve.http.limits import Limits
-from hotlap.serve.listening import Listener
+from hotlap.serve.listening import BACKLOG, Listener
 from hotlap.serve.served import Served
 from hotlap.serve.shared import SharedMemory
 
@@ -192,12 +192,11 @@ class Server:
         more: dict[str, Any] = {}
         if self._tls is not None:
             more = {"ssl": self._tls, "ssl_handshake_timeout": front.limits.head_time}
-        self._listener.listen()
         servers = []
         for sock in self._listener.sockets:
             unix = sock.family not in (socket.AF_INET, socket.AF_INET6)
             make = loop.create_unix_server if unix else loop.create_server
-            servers.append(await make(lambda: Connection(front), sock=sock, **more))
+            servers.append(await make(lambda: Connection(front), sock=sock, backlog=BACKLOG, **more))
         return servers
 
     async def _leave(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from hotlap.errors import InputError
 from hotlap.tensors import nearest
 
-__all__ = ["LogSettings", "TraceSettings"]
+__all__ = ["LogSettings", "TraceSettings", "shown"]
 
 _LOGGER = "hotlap.serve"
 _SHOWN = 64
@@ -130,10 +131,15 @@ def _checked(wanted: Mapping[str, Any], checks: Mapping[str, Check]) -> dict[str
         try:
             new[name] = None if value is None else checks[name](value)
         except _Wrong as wrong:
-            problems.append(f"setting {name}: expected {wrong}, got {repr(value)[:_SHOWN]}")
+            problems.append(f"setting {name}: expected {wrong}, got {shown(value)}")
     if problems:
         raise InputError(problems)
     return new
+
+
+def shown(value: Any) -> str:
+    """A client's value for a message. It may be of megabytes, or nested as deeply as can be read."""
+    return reprlib.repr(value)[:_SHOWN]
 
 
 def _flag(value: Any) -> Any:

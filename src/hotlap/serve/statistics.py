@@ -213,7 +213,7 @@ def _rows(job: Job) -> int:
         return job.rows
     for name, axis in job.model.facts.axes.items():
         array = job.request.feed.get(name)
-        if array is not None:
+        if array is not None and axis < array.ndim:  # a model of any rank takes a scalar as well
             rows: int = array.shape[axis]
             return rows
     return 1

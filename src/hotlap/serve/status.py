@@ -130,7 +130,9 @@ STATUS: dict[type[BaseException], Row] = {
     AddressTooLong: Row(414, "the address has more bytes than are taken; the connection is closed"),
     Unsupported: Row(415, "a Content-Encoding other than gzip, deflate and identity"),
     ExpectationFailed: Row(417, "an Expect other than 100-continue"),
-    errors.Overloaded: Row(429, "the queue is full, in requests or in bytes", retry=1),
+    errors.Overloaded: Row(
+        429, "as much waits as may: requests, their bytes, or answers that are not read", retry=1
+    ),
     HeadTooLarge: Row(431, "the head has more lines or bytes than are taken; the connection is closed"),
     errors.HotlapError: Row(500, "the model, or what runs it, failed"),
     NotOffered: Row(501, "the server knows what is meant, and does not do it"),

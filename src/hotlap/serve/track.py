@@ -149,7 +149,8 @@ class Track:
 
     def _decide(self, hop: float, feeds: Sequence[warming.Feed], timed: Sequence[warming.Timed]) -> None:
         serve, runner = self.served.serve, self.served.runner
-        limit = {None: longest(hop, usable_threads()), True: float("inf"), False: 0.0}[serve.inline]
+        short = 0.0 if self.served.loops else longest(hop, usable_threads())
+        limit = {None: short, True: float("inf"), False: 0.0}[serve.inline]
         self._inline = Inline([s.name for s in runner.inputs], timed, limit)
         if self._inline:
             warming.warm(runner, feeds)  # the loop's thread has buffers of its own
@@ -168,7 +169,8 @@ class Track:
     def _call(self, jobs: list[Job]) -> Call:
         """In a lane."""
         seconds = self._per_byte * sum(job.nbytes for job in jobs)
-        return Call(jobs, Cancel() if seconds >= _WORTH_STOPPING else None)
+        stoppable = self.served.loops or seconds >= _WORTH_STOPPING
+        return Call(jobs, Cancel() if stoppable else None)
 
     def _torn(self, why: str) -> None:
         """In a lane: the model did not give a row for each row."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import socket
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.serve.http.wired import (
     HEAD,
     INFER,
     Client,
+    Feed,
     Gated,
     Serving,
     binary,
@@ -115,6 +117,21 @@ def test_a_client_may_go_while_its_body_is_unpacked(start: Serving) -> None:
         until(lambda: not server._front.connections)
 
 
+def test_what_waits_to_be_unpacked_for_a_client_that_has_gone_is_not(start: Serving) -> None:
+    bomb = post(gzip.compress(bytes(60_000_000), 9), INFER, "Content-Encoding: gzip")
+    with start() as server:
+        clients = [Client(server) for _ in range(100)]
+        for client in clients:
+            client.send(bomb)
+        until(lambda: len(server._front.connections) == 100)
+        for client in clients:
+            client.vanish()
+        until(lambda: not server._front.connections)
+        with Client(server) as client:  # without waiting for a hundred others, which takes a minute
+            client.socket.settimeout(10)
+            assert client.ask(bomb).status == 400
+
+
 # ── methods, versions, the end of a connection ────────────────────────────────────────────────────────
 
 
@@ -176,6 +193,38 @@ def test_a_client_that_has_said_its_all_still_gets_its_answer(start: Serving) ->
         assert answer.headers["connection"] == "close"
         assert set(answer.interim) <= {100}
         assert client.ended()
+
+
+def test_all_that_a_client_has_said_before_it_closes_its_half_is_answered(start: Serving) -> None:
+    gate = Gated()
+    with start(model(gate)) as server, Client(server) as client:
+        gate.open = False
+        client.send(post(infer(1.0)) + post(infer(2.0)) + post(infer(3.0)) + b"GET /v2")
+        client.socket.shutdown(socket.SHUT_WR)
+        for value in (1.0, 2.0, 3.0):
+            assert gate.begun.acquire(timeout=20)
+            gate.go.release()
+            ok(client.answer(), value)
+        assert client.ended()
+
+
+def test_what_is_asked_ahead_by_a_slow_reader_is_answered_after(start: Serving) -> None:
+    """The time of the next request does not run while the answer before it is being taken."""
+
+    def large(feed: Feed) -> Feed:
+        return {"y": np.repeat(feed["x"], 250_000 if feed["x"][0, 0] == 1 else 1, axis=0)}
+
+    body, line = binary(rows(1.0))
+    with (
+        start(model(large), limits={"head_time": 0.3, "idle_time": 0.3, "linger_time": 0.3}) as server,
+        Client(server, small=True) as client,
+    ):
+        client.send(post(body, INFER, line) + post(infer(2.0)))
+        for _ in range(8):
+            client.rest += client.socket.recv(100_000)
+            time.sleep(0.1)
+        assert len(client.answer().body) > 4_000_000
+        np.testing.assert_array_equal(client.answer().y, rows(2.0))
 
 
 @pytest.mark.parametrize("leave", [Client.vanish, lambda client: client.socket.close()])
@@ -257,6 +306,34 @@ def test_answers_that_nobody_reads_are_not_made_ahead(start: Serving) -> None:
         client.vanish()
         sending.join(timeout=20)
         until(lambda: not server._front.connections)
+
+
+def test_answers_that_many_clients_leave_unread_are_bounded(start: Serving) -> None:
+    def large(feed: Feed) -> Feed:
+        return {"y": np.zeros((250_000, 4), np.float32)}
+
+    x, line = binary(rows(1.0))
+    request = post(x, INFER, line)
+    with start(model(large), limits={"answers": 10_000_000}) as server:
+        lazy = [Client(server, small=True) for _ in range(8)]
+        for client in lazy:
+            client.send(request)
+        until(lambda: not server.engine.inside and len(server._front.connections) == 8)
+        assert 4_000_000 < server._front.answers <= 10_000_000
+        with Client(server) as client:
+            refused = client.ask(request)
+        assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+        assert "wait for their clients" in refused.error
+        counted = server.engine.models["m"].statistics.requests
+        assert counted["ok"].count + counted["refused"].count == 9
+        for client in lazy:
+            client.vanish()
+        until(lambda: not server._front.connections)
+        assert server._front.answers == 0
+        with Client(server) as client:
+            assert client.ask(request).status == 200
+            assert client.ask(request).status == 200
+        until(lambda: server._front.answers == 0)
 
 
 def test_one_connection_too_many_is_told_so(start: Serving) -> None:

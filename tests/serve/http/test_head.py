@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hotlap.serve.http.head import END, read_head
+from hotlap.serve.http.head import END, might_become_a_head, read_head
 from hotlap.serve.http.limits import Limits
 from hotlap.serve.status import AddressTooLong, HeadTooLarge, Malformed, Refused
 
@@ -112,3 +112,10 @@ def test_whatever_comes_is_read_or_refused(noise: bytes, place: int, cut: int) -
     else:
         assert 0 <= read.length < 10**18 and not (read.chunked and read.length)
         assert block.count(b"\n") == block.count(b"\r\n") == block.count(b"\r")
+
+
+def test_a_request_line_beyond_all_bounds_is_an_address_however_it_arrives() -> None:
+    line = b"GET /" + b"a" * 20_000
+    for block in (line, line + b" HTTP/1.1\r\nHost: h\r\n\r\n"):
+        with pytest.raises(AddressTooLong):
+            might_become_a_head(block, Limits())

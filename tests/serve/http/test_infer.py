@@ -229,6 +229,18 @@ def test_text_comes_from_shared_memory_too(inference: Inference, region: Path) -
     assert json.loads(reply)["outputs"][0]["data"] == [2, 5]
 
 
+def test_flags_in_shared_memory_are_0_or_1(shared: SharedMemory, region: Path) -> None:
+    flags = TensorSpec.of("x", "bool", ["N"])
+    ask = Inference(Engine([model(inputs=[flags], outputs=[flags])]), Limits(), shared)
+    body = json.dumps({"inputs": [placed("x", 0, 3, datatype="BOOL", shape=[3])]}).encode()
+    region.write_bytes(b"\0\1\1" + bytes(1000))
+    job = ask.begin(asked(ask), body, 1, print)
+    assert job.request.feed["x"].tolist() == [False, True, True]
+    region.write_bytes(b"\0\1\2" + bytes(1000))
+    with pytest.raises(InputError, match="bytes other than 0 and 1 for BOOL"):
+        ask.begin(asked(ask), body, 1, print)
+
+
 def test_room_that_is_not_there_is_told_before_the_model_runs(inference: Inference, region: Path) -> None:
     body = json.loads(infer(1.0)) | {"outputs": [placed("y", 990, 16)]}
     with pytest.raises(HotlapError, match="registered with 1000"):

@@ -11,11 +11,12 @@ import msgspec
 from hotlap.errors import InputError, NotReady
 from hotlap.serve.exposition import CONTENT_TYPE, Sources, render
 from hotlap.serve.http import regions, settings
+from hotlap.serve.http.body import json_object
 from hotlap.serve.http.named import served
 from hotlap.serve.http.respond import Reply
 from hotlap.serve.http.routes import Handler, Headers, Match, Route
 from hotlap.serve.metrics import METRICS
-from hotlap.serve.settings import LogSettings, TraceSettings
+from hotlap.serve.settings import LogSettings, TraceSettings, shown
 from hotlap.serve.shared import SharedMemory
 from hotlap.serve.status import NotOffered
 from hotlap.serve.version import VERSION
@@ -133,9 +134,9 @@ def _signature(model: Served) -> Signature:
 
 
 def _index(engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:
-    only_ready = settings.json_object(body).get("ready", False)
+    only_ready = json_object(body).get("ready", False)
     if not isinstance(only_ready, bool):
-        raise InputError(f"ready: expected true or false, got {repr(only_ready)[:64]}")
+        raise InputError(f"ready: expected true or false, got {shown(only_ready)}")
     models = [
         {
             "name": m.name,

@@ -41,9 +41,9 @@ class Arrival(asyncio.BufferedProtocol):
     """The half of a connection that reads. The other half says what happens to a request that is whole."""
 
     __slots__ = (
-        "_advancing", "_asked", "_block", "_body", "_choked", "_chunks", "_filled", "_front", "_head",
-        "_held", "_match", "_paused", "_phase", "_route", "_searched", "_since", "_tail", "_transport",
-        "_until", "_whole",
+        "_advancing", "_asked", "_block", "_body", "_choked", "_chunks", "_filled", "_front", "_half",
+        "_head", "_held", "_match", "_owed", "_paused", "_phase", "_route", "_searched", "_since", "_tail",
+        "_transport", "_until", "_whole",
     )  # fmt: skip
 
     def __init__(self, front: Front) -> None:
@@ -54,6 +54,8 @@ class Arrival(asyncio.BufferedProtocol):
         self._tail = bytearray()  # what has arrived and was not taken up
         self._searched = 0  # up to where no head ends in it
         self._advancing = self._choked = self._paused = False
+        self._half = False  # the client sends no more
+        self._owed = 0  # bytes of answers that the client leaves unread
         # The last head: clients send the same one again and again, so it is compared before it is read.
         self._block = b""
         self._whole = -1  # bytes of that head and its body
@@ -77,6 +79,10 @@ class Arrival(asyncio.BufferedProtocol):
 
     def _refuse(self, error: BaseException) -> None:
         """Says why, and ends the connection."""
+        raise NotImplementedError
+
+    def _close(self, *, unread: bool = False) -> None:
+        """Ends the connection when all is written."""
         raise NotImplementedError
 
     # ── bytes ─────────────────────────────────────────────────────────────────────────────────────────
@@ -118,6 +124,11 @@ class Arrival(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._choked = False
+        if self._owed:
+            self._owe(0)
+        if self._phase == IDLE:  # while the answer was being taken nobody's time ran
+            limits = self._front.limits
+            self._until = self._front.now + (limits.head_time if self._tail else limits.idle_time)
         self._advance()
 
     def _pause(self) -> None:
@@ -144,6 +155,8 @@ class Arrival(asyncio.BufferedProtocol):
             self._advancing = False
         if self._choked and self._tail:
             self._pause()
+        elif self._half and self._phase == IDLE:
+            self._close()
         elif self._phase in (IDLE, FILLING, CHUNKS, LINGER):
             self._resume()
 
@@ -279,6 +292,11 @@ class Arrival(asyncio.BufferedProtocol):
         front.bodies += nbytes - self._held
         self._held = nbytes
         return True
+
+    def _owe(self, nbytes: int) -> None:
+        """Counts answers that wait for the client to read."""
+        self._front.answers += nbytes - self._owed
+        self._owed = nbytes
 
     def _release(self) -> None:
         self._front.bodies -= self._held

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from hotlap.errors import Overloaded
 from hotlap.serve.http.arrival import BUSY, CLOSED, CLOSING, IDLE, LINGER, Arrival
 from hotlap.serve.http.respond import CONTINUE, Reply, refusal, written
 from hotlap.serve.status import TooManyConnections, TooSlow
@@ -29,12 +30,12 @@ _CLOSE, _KEEP = b"Connection: close\r\n", b"Connection: keep-alive\r\n"
 class Connection(Arrival):
     """One client's connection."""
 
-    __slots__ = ("_done", "_half", "_job", "_moved", "_unsent")
+    __slots__ = ("_aside_work", "_done", "_job", "_moved", "_unsent")
 
     def __init__(self, front: Front) -> None:
         super().__init__(front)
-        self._half = False  # the client sends no more
         self._job: Job | None = None
+        self._aside_work: asyncio.Future[Any] | None = None
         self._done = self._computed
         self._unsent = 0  # bytes of answers that waited at the last look
         self._moved = 0.0  # when they had last become fewer
@@ -55,17 +56,22 @@ class Connection(Arrival):
     def eof_received(self) -> bool:
         """The client sends no more. It may have gone, or still read: TCP shows no difference."""
         self._half = True
-        if self._phase != BUSY or self._transport.get_extra_info("sslcontext") is not None:
+        waits = self._phase == BUSY or (self._phase == IDLE and self._tail and self._choked)
+        if not waits or self._transport.get_extra_info("sslcontext") is not None:
             return False
-        self._probe()
+        if self._phase == BUSY:
+            self._probe()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._phase = CLOSED
         self._front.connections.discard(self)
         self._release()
+        self._owe(0)
         self._tail.clear()
         self._body = self._chunks = None
+        if self._aside_work is not None:
+            self._aside_work.cancel()
         job, self._job = self._job, None
         if job is not None:
             self._front.engine.drop(job)
@@ -79,10 +85,12 @@ class Connection(Arrival):
         unsent = self._transport.get_write_buffer_size()
         if unsent and unsent != self._unsent:
             self._moved = now
+            if self._owed:
+                self._owe(unsent)
         self._unsent = unsent
         if unsent and now - self._moved > self._front.limits.write_time:
             self._transport.abort()
-        elif now > self._until and not (unsent and self._phase == CLOSING):
+        elif now > self._until and not (unsent and self._phase in (IDLE, LINGER, CLOSING)):
             self._late(now)
         elif self._half and self._phase == BUSY:
             self._probe()
@@ -176,6 +184,8 @@ class Connection(Arrival):
         asked = self._asked
         assert asked is not None
         try:
+            if self._front.answers:
+                self._check_room(job)
             reply = self._front.inference.finish(asked, job)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
             self._refuse_inference(asked, error, job.timeline.arrived)
@@ -184,6 +194,12 @@ class Connection(Arrival):
             self._pack(asked, reply)
         else:
             self._answer(reply)
+
+    def _check_room(self, job: Job) -> None:
+        """Refuses an answer that would have to wait for its client beside too many others."""
+        front, outputs = self._front, (job.outputs or {}).values()
+        if front.answers + sum(a.nbytes for a in outputs) > front.limits.answers:
+            raise Overloaded(f"answers of {front.answers:,} bytes wait for their clients to read them")
 
     def _aside(
         self,
@@ -203,6 +219,7 @@ class Connection(Arrival):
             return
 
         def over(future: asyncio.Future[Any]) -> None:
+            self._aside_work = None
             error = None if future.cancelled() else future.exception()
             if self._phase != BUSY or future.cancelled():
                 return  # the client has gone
@@ -211,11 +228,13 @@ class Connection(Arrival):
             else:
                 then(future.result())
 
-        asyncio.get_running_loop().run_in_executor(None, work).add_done_callback(over)
+        self._aside_work = asyncio.get_running_loop().run_in_executor(None, work)
+        self._aside_work.add_done_callback(over)
 
     def _answer(self, reply: Reply) -> None:
         head, front = self._head, self._front
-        keep = head is not None and head.keep_alive and not front.closing and not self._half
+        keep = head is not None and head.keep_alive and not front.closing
+        keep = keep and not (self._half and not self._tail)
         line = b""
         if not keep:
             line = _CLOSE
@@ -239,6 +258,8 @@ class Connection(Arrival):
             self._transport.write(buffers[0])
         else:
             self._transport.writelines(buffers)
+        if self._choked:
+            self._owe(self._transport.get_write_buffer_size())
 
     def _refuse(self, error: BaseException) -> None:
         """Says why, and ends the connection: what the client sends next cannot be told from a request."""

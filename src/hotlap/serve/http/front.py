@@ -41,6 +41,7 @@ class Front:
         date: the header line of that name.
         closing: answers say that the connection ends.
         bodies: bytes of the large bodies that arrive or wait.
+        answers: bytes of the large answers that their clients have not read yet.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Front:
         self.now = 0.0
         self.date = b""
         self.closing = False
-        self.bodies = 0
+        self.bodies = self.answers = 0
         self._token = None if token is None else b"Bearer " + token.encode()
         self._timer: asyncio.TimerHandle | None = None
 

@@ -113,7 +113,7 @@ def might_become_a_head(block: bytes | bytearray, limits: Limits, start: int = 0
     if _ALONE.search(block, start):
         raise Malformed("lines of HTTP end with CR LF, and hold neither of them anywhere else")
     if len(block) > limits.head:
-        if block.find(b"\r\n") < 0:
+        if not 0 <= block.find(b"\r\n") <= limits.head:
             raise AddressTooLong(f"the request line has more than {limits.head:,} bytes")
         raise HeadTooLarge(f"the header lines have more than {limits.head:,} bytes")
 

@@ -149,7 +149,7 @@ class Inference:
         request = decode_infer(body, asked.header_length, door.signature, most_elements=self._limits.elements)
         job = Job(door.model, request, done, timeline=Timeline(arrived, perf_counter_ns()))
         if request.regions:
-            self._read_texts(request, door.signature)
+            self._read_checked(request, door.signature)
             job.read = self._shared.read_into
         for wanted in request.outputs:
             if wanted.region is not None:
@@ -184,14 +184,14 @@ class Inference:
             match["version"] = asked.version
         return self._doors[served(self._engine, match).name]
 
-    def _read_texts(self, request: InferRequest, signature: Signature) -> None:
-        """Reads texts, which have no fixed size; numbers are read by whoever runs the job."""
-        texts = [n for n in request.regions if signature.inputs[n].text]
-        for name in texts:
+    def _read_checked(self, request: InferRequest, signature: Signature) -> None:
+        """Reads what not all bytes are values of (text, flags); numbers are read by whoever runs the job."""
+        checked = [n for n in request.regions if not signature.inputs[n].any_bytes]
+        for name in checked:
             data = self._shared.read(request.regions[name])
             request.feed[name] = signature.tensor(name, data, request.shapes[name])
-        if texts:
-            request.regions = {n: r for n, r in request.regions.items() if n not in texts}
+        if checked:
+            request.regions = {n: r for n, r in request.regions.items() if n not in checked}
 
     def _write(self, job: Job, signature: Signature) -> list[str]:
         """Puts outputs where the request wants them in shared memory; returns which."""

@@ -22,6 +22,7 @@ class Limits:
         address: of the path and the query together.
         body: as it arrives, and again once it is unpacked.
         bodies: of all bodies that arrive or wait at the same time.
+        answers: of all answers that wait for their clients to read them; more are refused.
         elements: of all inputs of a request together.
         head_time: from the first byte of a head, or from the connection's start, to the head's last byte.
         body_time: for a body, besides what `least_rate` gives it.
@@ -37,6 +38,7 @@ class Limits:
     address: int = 4096
     body: int = 64 * _MIB
     bodies: int = 512 * _MIB
+    answers: int = 512 * _MIB
     elements: int = 2**28
     head_time: float = 10.0
     body_time: float = 10.0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hotlap.errors import InputError
+from hotlap.serve.http.body import read_json
 from hotlap.serve.http.respond import Reply
 from hotlap.serve.http.routes import Headers, Match, Route
 from hotlap.serve.shared import SharedMemory
@@ -53,12 +54,8 @@ def _status(shared: SharedMemory, engine: Engine, match: Match, body: Body, head
 
 
 def _register(shared: SharedMemory, engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:
-    try:
-        wanted = msgspec.json.decode(body, type=_Wanted)
-    except msgspec.DecodeError as error:
-        raise InputError(
-            f'registering a region takes {{"key": text, "offset": number, "byte_size": number}}: {error}'
-        ) from error
+    takes = 'registering a region takes {"key": text, "offset": number, "byte_size": number}'
+    wanted = read_json(body, _Wanted, takes)
     shared.register(match["region"], wanted.key, wanted.offset, wanted.byte_size)
     return Reply()
 

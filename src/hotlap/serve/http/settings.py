@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hotlap.errors import InputError
+from hotlap.serve.http.body import json_object
 from hotlap.serve.http.named import served
 from hotlap.serve.http.respond import Reply
 from hotlap.serve.http.routes import Headers, Match, Route
@@ -17,7 +17,7 @@ from hotlap.serve.settings import LogSettings, TraceSettings
 if TYPE_CHECKING:
     from hotlap.serve.engine import Engine
 
-__all__ = ["json_object", "routes"]
+__all__ = ["routes"]
 
 Body = bytes | memoryview
 
@@ -31,20 +31,6 @@ def routes(log: LogSettings, trace: TraceSettings) -> tuple[Route, ...]:
         *(Route("GET", pattern, partial(_trace, trace)) for pattern in traces),
         *(Route("POST", pattern, partial(_change_trace, trace)) for pattern in traces),
     )
-
-
-def json_object(body: Body) -> Mapping[str, Any]:
-    """A body that is a JSON object, or nothing.
-
-    Raises:
-        InputError: it is something else.
-    """
-    if not body:
-        return {}
-    try:
-        return msgspec.json.decode(body, type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise InputError(f"the body is no JSON object: {error}") from error
 
 
 def _log(log: LogSettings, engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:

@@ -17,6 +17,7 @@ from hotlap.errors import HotlapError, UsageError
 from hotlap.passes import PASSES, Optimised, Pass, named_pass, optimize
 from hotlap.passes.bind_axes import BindAxes
 from hotlap.passes.draft import Draft
+from hotlap.passes.graphs import symbol_of
 
 CLAIM = (
     "Nothing that `hotlap optimize` keeps answers otherwise than its source, and no pass for speed is kept "
@@ -78,8 +79,8 @@ def _sizes(model: RealModel) -> dict[str, int]:
     feeds = model.feeds(FEW)
     for value in Draft.load(model.path).proto.graph.input:
         for place, dim in enumerate(value.type.tensor_type.shape.dim):
-            if not dim.dim_value and value.name in feeds[0]:
-                found = sizes.setdefault(dim.dim_param or f"{value.name}[{place}]", set())
+            if dim.dim_value < 1 and value.name in feeds[0]:
+                found = sizes.setdefault(symbol_of(dim) or f"{value.name}[{place}]", set())
                 found.update(np.shape(feed[value.name])[place] for feed in feeds)
     agreed = all(len(found) == 1 for found in sizes.values())
     return {axis: found.pop() for axis, found in sizes.items()} if agreed else {}

@@ -74,3 +74,19 @@ def test_the_bound_size_is_the_only_one_left(tmp_path: Path) -> None:
     assert answers(bound, rng_feed(x=(2, 16)), tmp_path)["y"].shape == (2, 4)
     with pytest.raises(Exception, match="index: 0 Got: 3 Expected: 2"):
         answers(bound, rng_feed(x=(3, 16)), tmp_path)
+
+
+def test_axes_without_a_name_are_bound_one_by_one(tmp_path: Path) -> None:
+    """Paddle calls every such axis "?"."""
+    model = tiny.add()
+    for value in (*model.graph.input, *model.graph.output):
+        shape = value.type.tensor_type.shape
+        shape.dim[0].dim_param = "?"
+        shape.dim[1].ClearField("dim_value")
+        shape.dim[1].dim_param = "?"
+    applied = apply(draft_of(model, tmp_path), [BindAxes({"x[0]": 2})])
+    dims = applied.draft.proto.graph.input[0].type.tensor_type.shape.dim
+    assert applied.steps[0].notes == ("x[0] is 2",)
+    assert (dims[0].dim_value, dims[1].dim_param) == (2, "?")
+    with pytest.raises(UsageError, match='no input has an axis "\\?"'):
+        apply(draft_of(model, tmp_path), [BindAxes({"?": 2})])

@@ -46,6 +46,7 @@ def assert_rows_agree(before: Draft, after: Draft, feed: dict[str, Any], folder:
         ("batch", [1, 2, 4], ["batch", 2, 4]),  # fails at two rows
         ("batch", [1, -1], ["batch", 8]),  # gives one long row at two rows, in silence
         (1, [1, 2, 4], [1, 2, 4]),  # declared with one row
+        ("?", [1, 2, 4], ["?", 2, 4]),  # without a name
     ],
 )
 def test_a_constant_in_a_reshape(batch: Any, target: list[int], out: list[Any], tmp_path: Path) -> None:

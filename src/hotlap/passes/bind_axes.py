@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from hotlap.errors import UsageError
 from hotlap.passes.draft import Draft
-from hotlap.passes.graphs import all_graphs
+from hotlap.passes.graphs import all_graphs, symbol_of
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.tensors import nearest
 
@@ -48,7 +48,7 @@ class BindAxes:
         notes = []
         for axis, size in self.sizes.items():
             dim = _place(proto.graph, draft.weights, axis)
-            symbol = axis if dim is None else dim.dim_param
+            symbol = axis if dim is None else symbol_of(dim)
             if dim is not None and not symbol and dim.dim_value != size:
                 dim.dim_value = size
                 notes.append(f"{axis} is {size}")
@@ -85,7 +85,7 @@ def _refusal(draft: Draft, axis: str, size: int) -> str:
 def _symbols(draft: Draft) -> list[str]:
     """Symbols of the inputs' axes, in order."""
     inputs = (v for v in draft.proto.graph.input if v.name not in draft.weights)
-    found = (d.dim_param for v in inputs for d in v.type.tensor_type.shape.dim)
+    found = (symbol_of(d) for v in inputs for d in v.type.tensor_type.shape.dim)
     return list(dict.fromkeys(s for s in found if s))
 
 

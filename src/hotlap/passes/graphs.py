@@ -23,6 +23,7 @@ __all__ = [
     "set_property",
     "sweep",
     "sweep_opsets",
+    "symbol_of",
 ]
 
 
@@ -40,6 +41,12 @@ def all_graphs(graph: Any) -> Iterator[Any]:
     for node in graph.node:
         for inner in inner_graphs(node):
             yield from all_graphs(inner)
+
+
+def symbol_of(dim: Any) -> str:
+    """The name of an axis; "" where it has a size, or none, or is called "?", which many may be at once."""
+    name = str(dim.dim_param)
+    return name if name.strip("? ") else ""
 
 
 def replace_all(repeated: Any, kept: Iterable[Any]) -> None:

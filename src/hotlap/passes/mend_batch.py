@@ -14,7 +14,7 @@ from hotlap.model.walk import ONNX, Node, Walk
 from hotlap.passes import shapes
 from hotlap.passes.draft import EXTERNAL, Draft
 from hotlap.passes.feeding import made_feeds
-from hotlap.passes.graphs import fresh, names
+from hotlap.passes.graphs import fresh, names, symbol_of
 from hotlap.passes.proof import single_rows_agree
 from hotlap.passes.rows import rows_hold
 from hotlap.passes.step import Aim, Passed, unchanged
@@ -89,7 +89,7 @@ def _row_inputs(proto: Any, batch: str, draft: Draft) -> list[str]:
 def _declare(proto: Any, weights: frozenset[str]) -> tuple[str, list[str]]:
     """Give the inputs' first axes one symbol; returns it, and a note where they were fixed."""
     dims = _batched(proto, weights)
-    symbols = [d.dim_param for d in dims if d.dim_param]
+    symbols = [s for d in dims if (s := symbol_of(d))]
     taken = names(proto) | {
         d.dim_param for v in proto.graph.input for d in v.type.tensor_type.shape.dim if d.dim_param
     }
@@ -97,7 +97,7 @@ def _declare(proto: Any, weights: frozenset[str]) -> tuple[str, list[str]]:
     fixed = sum(1 for d in dims if d.dim_value == 1)
     notes = [f'the first axis of {fixed} input{"s" if fixed > 1 else ""}, fixed at 1, is "{batch}"']
     for dim in dims:
-        if not dim.dim_param:
+        if not symbol_of(dim):
             dim.dim_param = batch
     return batch, notes if fixed else []
 

@@ -7,13 +7,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from hotlap.errors import UsageError
+from hotlap.model.constants import integers
 from hotlap.model.graph import onnx
-from hotlap.model.walk import ONNX
+from hotlap.model.walk import ONNX, Node
 from hotlap.passes import face
 from hotlap.passes.draft import Draft
 from hotlap.passes.fuse import keep_opsets
-from hotlap.passes.graphs import all_graphs
+from hotlap.passes.graphs import all_graphs, fresh, names
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import rewritten
 
@@ -69,7 +72,7 @@ class Transformer:
     def __call__(self, draft: Draft) -> Passed:
         """Raises TargetFailed (the optimiser failed), ModelError (it changed the face)."""
         options = {"kind": self.kind or "bert", "heads": self.heads, "width": self.width}
-        made = rewritten("transformer", draft.edited(_with_epsilon(draft)), options)
+        made = rewritten("transformer", draft.edited(_as_it_looks_for(draft)), options)
         gained = _gained(draft, made)
         if not any(op.rpartition(".")[2] in _FUSED for op in gained):
             return unchanged(draft, "nothing of a transformer was recognised")
@@ -85,15 +88,42 @@ class Transformer:
         return face.differences(before, after)
 
 
-def _with_epsilon(draft: Draft) -> Any:
-    """A copy in which every LayerNormalization names its epsilon."""
+def _as_it_looks_for(draft: Draft) -> Any:
+    """A copy in which every LayerNormalization names its epsilon, and masks get their axes one by one."""
     proto = draft.copy()
     for graph in all_graphs(proto.graph):
         for node in graph.node:
             named = any(a.name == "epsilon" for a in node.attribute)
             if node.op_type == "LayerNormalization" and node.domain in ONNX and not named:
                 node.attribute.append(onnx().helper.make_attribute("epsilon", _EPSILON))
+    taken = names(proto)
+    for node in reversed(draft.walk.root.nodes):
+        axes = _two_axes(draft, node)
+        if axes:
+            _one_by_one(proto.graph, node.index, axes, taken)
     return proto
+
+
+def _two_axes(draft: Draft, node: Node) -> list[int]:
+    """The two new axes of an Unsqueeze, as PyTorch's newer exporter makes them of a mask; [] for others."""
+    if node.op != "Unsqueeze" or len(node.inputs) < 2 or not node.inputs[1]:
+        return []
+    axes = sorted(integers(draft.walk.constant(node.scope, node.inputs[1])) or ())
+    return axes if len(axes) == 2 and axes[0] >= 0 else []
+
+
+def _one_by_one(graph: Any, place: int, axes: list[int], taken: set[str]) -> None:
+    """Two nodes, each with an axis, in place of one with both."""
+    node = graph.node[place]
+    value, output = node.input[0], node.output[0]
+    inner = fresh(f"{output}_half", taken)
+    weights = [fresh(f"{output}_axis", taken) for _ in axes]
+    for name, axis in zip(weights, axes, strict=True):
+        graph.initializer.append(onnx().numpy_helper.from_array(np.array([axis], np.int64), name))
+    node.input[1] = weights[1]
+    node.input[0] = inner
+    first = onnx().helper.make_node("Unsqueeze", [value, weights[0]], [inner])
+    graph.node.insert(place, first)
 
 
 def _gained(before: Draft, after: Draft) -> dict[str, int]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hotlap.inspect.fusions import attention
@@ -28,6 +30,17 @@ def test_the_blocker_is_named(kind: str) -> None:
     (found,) = look(attention, model)
     assert [b.kind for b in found.blockers] == [kind]
     assert found.node.label == 'Softmax "softmax"'
+
+
+def test_a_mask_that_gets_both_its_axes_at_once_is_told() -> None:
+    both = tiny.node("Unsqueeze", ["mask"], ["m2"], name="both", axes=[1, 2])
+    nodes = tuple(both if "m1" in n.output else n for n in WHOLE.nodes if "m2" not in n.output)
+    model = replace(WHOLE, nodes=nodes).model()
+    assert ops(model)["Attention"] == 0
+    (found,) = look(attention, model)
+    assert found.blockers[0].why == (
+        'Unsqueeze "both" gives the mask both its axes, where ORT looks for two of them'
+    )
 
 
 @pytest.mark.parametrize("opset", [9, 11, 12])

@@ -14,6 +14,7 @@ from hotlap.inspect.fusions.blockers import Blocked, Blocker, along, not_constan
 from hotlap.inspect.fusions.graph import Graph, Step
 from hotlap.inspect.fusions.pattern import Link, after, before, either, made, other
 from hotlap.inspect.fusions.running import Running
+from hotlap.model.constants import integers
 from hotlap.model.elements import dtype_name
 
 __all__ = ["attention"]
@@ -130,11 +131,24 @@ def _dense_after(graph: Graph, step: Step) -> _Dense | None:
 
 def _mask(graph: Graph, found: _Found) -> bool:
     """(1 - mask) * a large negative number, the mask with two new axes."""
+    last = _last_axis(graph, found)
+    return last is not None and (made(graph, last, 0, "Unsqueeze") is not None or _both_axes(graph, last))
+
+
+def _last_axis(graph: Graph, found: _Found) -> Step | None:
+    """What gives the mask its last new axis."""
     mul = graph.maker(found.masked.scope, other(found.masked, found.scaled.output))
     sub = made(graph, mul, 0, "Sub") if mul is not None and mul.op == "Mul" else None
     cast = made(graph, sub, 1, "Cast")
-    second = made(graph, cast or sub, 0 if cast else 1, "Unsqueeze")
-    return made(graph, second, 0, "Unsqueeze") is not None
+    return made(graph, cast or sub, 0 if cast else 1, "Unsqueeze")
+
+
+def _both_axes(graph: Graph, unsqueeze: Step) -> bool:
+    """Whether it makes two axes at once, as PyTorch's newer exporter has it."""
+    axes = unsqueeze.node.attribute("axes")
+    if axes is None and len(unsqueeze.inputs) > 1:
+        axes = integers(graph.walk.constant(unsqueeze.scope, unsqueeze.inputs[1]))
+    return axes is not None and len(axes) == 2
 
 
 def _sizes_fit(run: Running, found: _Found) -> bool:
@@ -163,7 +177,7 @@ def _blockers(run: Running, found: _Found) -> Iterator[Blocker]:
         yield from not_constant(graph, dense.matmul.scope, loose)
     # A Shape that only tells a Reshape its sizes goes away before.
     yield from along(graph, found.links, besides=("Shape",))
-    for why in _oddities(found):
+    for why in _oddities(graph, found):
         yield Blocker("written in another way", why)
 
 
@@ -199,7 +213,7 @@ def _dtype(run: Running, found: _Found) -> str:
     return "" if tensor is None else dtype_name(tensor.data_type)
 
 
-def _oddities(found: _Found) -> Iterator[str]:
+def _oddities(graph: Graph, found: _Found) -> Iterator[str]:
     swapped = [d.add for d in found.dense if d.add.inputs[0] != d.matmul.output]
     for step, first in ((found.masked, found.scaled.output), (found.residual, found.out.add.output)):
         if step.inputs[0] != first:
@@ -210,3 +224,6 @@ def _oddities(found: _Found) -> Iterator[str]:
         yield f"{swapped[0].label} and {len(swapped) - 1} more sums name their operands the other way round"
     if (axis := found.softmax.node.attribute("axis", -1)) != 3:
         yield f"the softmax names its axis {axis} where ORT looks for 3"
+    last = _last_axis(graph, found)
+    if last is not None and _both_axes(graph, last):
+        yield f"{last.label} gives the mask both its axes, where ORT looks for two of them"

@@ -5,7 +5,7 @@ import onnx
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from hotlap.model.stored import stored
+from hotlap.model.stored import _free, stored
 from hotlap.model.walk import Walk
 from tests import tiny
 
@@ -84,3 +84,20 @@ def test_inner_graphs_and_functions_and_every_name_is_unique() -> None:
     # Three of one name cannot all be told apart by their place.
     model.graph.node[2].attribute[0].g.initializer.append(weight("zero", 9))
     assert len({name for name, *_ in found(model)}) == len(found(model)) == 5
+
+
+def test_one_name_for_everything_is_numbered_in_one_go() -> None:
+    class Counted(set[str]):
+        looked = 0
+
+        def __contains__(self, name: object) -> bool:
+            self.looked += 1
+            return super().__contains__(name)
+
+    used, numbers = Counted(), dict[str, int]()
+    names = []
+    for _ in range(200):
+        names.append(_free("w", "", used, numbers))
+        used.add(names[-1])
+    assert names == ["w", *(f"w ({n})" for n in range(2, 201))]
+    assert used.looked < 5 * 200

@@ -5,7 +5,7 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper
 
-from hotlap.model.walk import Walk
+from hotlap.model.walk import Scope, Walk
 from tests import tiny
 from tests.real import real
 
@@ -150,3 +150,31 @@ def test_the_real_model_with_branches_in_branches() -> None:
     walk = Walk(model)
     assert sum(1 for _ in walk.nodes("If")) == 25
     assert len(walk.scopes) == 51
+
+
+def test_asking_for_every_value_does_not_visit_every_branch_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    many, asked = 100, 0
+    nodes = []
+    for n in range(many):
+        branches = {
+            f"{side}_branch": helper.make_graph(
+                [tiny.node("Neg", ["x"], [f"{side}{n}"])], side, [], [tiny.info(f"{side}{n}", T.FLOAT, [1])]
+            )
+            for side in ("then", "else")
+        }
+        nodes.append(tiny.node("If", ["c"], [f"y{n}"], **branches))
+    walk = Walk(tiny.model(nodes, [tiny.info("x", T.FLOAT, [1])], [tiny.info("y0", T.FLOAT, [1])]))
+    knows = Scope.knows
+
+    def counted(self: Scope, value: str) -> bool:
+        nonlocal asked
+        asked += 1
+        return knows(self, value)
+
+    monkeypatch.setattr(Scope, "knows", counted)
+    given = [f"y{n}" for n in range(many) if walk.is_output(walk.root, f"y{n}")]
+    assert given == ["y0"]
+    assert [len(walk.readers(walk.root, v)) for v in ("x", "y0", "none")] == [2 * many, 0, 0]
+    assert asked < 20 * many

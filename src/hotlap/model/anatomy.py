@@ -103,17 +103,13 @@ def anatomy(model: Model, cost: Cost | None = None) -> Anatomy:
 
 
 def _functions(walk: Walk) -> dict[str, int]:
-    functions: dict[str, int] = {}
-    for proto in walk.model.functions:
-        inside = [s for s in walk.scopes if _top(s).proto is proto]
-        functions[f"{proto.domain}.{proto.name}".lstrip(".")] = sum(len(s.nodes) for s in inside)
-    return functions
-
-
-def _top(scope: Any) -> Any:
-    while scope.outer is not None:
-        scope = scope.outer
-    return scope
+    counts: list[int] = []
+    for scope in walk.scopes:  # first the model's graph, then its functions, each before what is inside it
+        if scope.outer is None:
+            counts.append(0)
+        counts[-1] += len(scope.nodes)
+    names = (f"{f.domain}.{f.name}".lstrip(".") for f in walk.model.functions)
+    return dict(zip(names, counts[1:], strict=True))
 
 
 def _weights(tensors: Iterable[Any]) -> dict[str, Held]:

@@ -35,19 +35,25 @@ def stored(walk: Walk) -> Iterator[Stored]:
     Lists of numbers in other attributes (the trees of ai.onnx.ml) are no tensors, and left out.
     """
     used: set[str] = set()
+    numbers: dict[str, int] = {}
     for scope in walk.scopes:
         for label, value, tensor in _of_scope(scope):
-            name = _free(label, scope.path, used)
+            name = _free(label, scope.path, used, numbers)
             used.add(name)
             yield Stored(name, value, scope, tensor)
 
 
-def _free(label: str, path: str, used: set[str]) -> str:
-    """The label; with its scope, then a number, where it is taken."""
+def _free(label: str, path: str, used: set[str], numbers: dict[str, int]) -> str:
+    """The label; with its scope, then a number, where it is taken.
+
+    Args:
+        numbers: label to the next number to try: a file may give one name to everything.
+    """
     name = label if label not in used or not path else f"{path}{label}"
-    number = 2
+    number = numbers.get(label, 2)
     while name in used:
         name, number = f"{label} ({number})", number + 1
+        numbers[label] = number
     return name
 
 

@@ -111,6 +111,15 @@ class Scope:
         return value in self.makers or value in self.weights or value in self.inputs
 
 
+@dataclass(eq=False, slots=True)
+class _Seen:
+    """(Scope that a value belongs to, its name) to its readers, inner graphs included; and which of them a
+    graph gives out."""
+
+    readers: dict[tuple[Scope, str], list[Node]] = field(default_factory=dict)
+    outputs: set[tuple[Scope | None, str]] = field(default_factory=set)
+
+
 class Walk:
     """A model, walked once.
 
@@ -150,12 +159,11 @@ class Walk:
     def readers(self, scope: Scope, value: str) -> list[Node]:
         """The nodes that read a value, those of inner graphs included, each as often as it reads it."""
         home = self.home(scope, value)
-        return [] if home is None else list(_readers(home, value))
+        return [] if home is None else list(self._seen.readers.get((home, value), ()))
 
     def is_output(self, scope: Scope, value: str) -> bool:
         """Whether a graph that the value belongs to, or one inside that, gives it out under that name."""
-        home = self.home(scope, value)
-        return home is not None and any(value in s.outputs for s in _seeing(home, value))
+        return (self.home(scope, value), value) in self._seen.outputs
 
     def constant(self, scope: Scope, value: str) -> Any:
         """The ``TensorProto`` of a value that is a weight or made by a ``Constant`` node; else None.
@@ -180,6 +188,19 @@ class Walk:
         return value in home.weights or home.makers[value].op == "Constant"
 
     @cached_property
+    def _seen(self) -> _Seen:
+        """Told once for all: a file may have thousands of branches, and as many values to ask for."""
+        seen = _Seen()
+        for scope in self.scopes:
+            for value, nodes in scope.readers.items():
+                if (home := self.home(scope, value)) is not None:
+                    seen.readers.setdefault((home, value), []).extend(nodes)
+            for value in scope.outputs:
+                if (home := self.home(scope, value)) is not None:
+                    seen.outputs.add((home, value))
+        return seen
+
+    @cached_property
     def uses_functions(self) -> bool:
         """Whether a node calls one of the model's own functions."""
         known = {(f.domain, f.name) for f in self.model.functions}
@@ -190,19 +211,6 @@ def _all(scope: Scope) -> Iterator[Scope]:
     yield scope
     for inner in scope.inner:
         yield from _all(inner)
-
-
-def _readers(scope: Scope, value: str) -> Iterator[Node]:
-    for seeing in _seeing(scope, value):
-        yield from seeing.readers.get(value, ())
-
-
-def _seeing(scope: Scope, value: str) -> Iterator[Scope]:
-    """The scope and those inside it that see the name, and not one of their own instead."""
-    yield scope
-    for inner in scope.inner:
-        if not inner.knows(value):
-            yield from _seeing(inner, value)
 
 
 def _graph_scope(graph: Any, path: str, outer: Scope | None) -> Scope:

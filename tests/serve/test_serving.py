@@ -8,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -26,6 +27,7 @@ from tests.serve.http.wired import (
     get,
     infer,
     model,
+    ok,
     post,
     rows,
     serving,
@@ -57,6 +59,26 @@ def test_a_server_starts_and_ends(uvloop: bool) -> None:
     server.stop()
     with pytest.raises(OSError):
         Client(server)
+
+
+def test_many_may_wait_to_be_taken_up(uvloop: bool) -> None:
+    """The event loops bound them to a hundred."""
+    gate = Gated()
+    with Server([model(gate, inline=True)], uvloop=uvloop) as server, Client(server) as client:
+        where = urlsplit(server.url)
+        gate.open = False
+        client.send(post(infer(1.0)))
+        assert gate.begun.acquire(timeout=20)  # the event loop is busy from now on
+        gate.open = True
+        try:
+            address = (where.hostname, where.port)
+            waiting = [socket.create_connection(address, timeout=0.9) for _ in range(300)]
+        finally:
+            gate.go.release()
+        ok(client.answer(), 1.0)
+        until(lambda: len(server._front.connections) == 301)
+        for one in waiting:
+            one.close()
 
 
 def test_several_models_have_their_own_addresses(uvloop: bool) -> None:

@@ -31,6 +31,9 @@ _log = logging.getLogger("hotlap.serve")
 
 _OTHER_FILES = 512
 """Open files besides connections: libraries, and each region of shared memory."""
+_ACCEPTS = 16
+"""Connections that Python's own event loop takes up at a time. Where there are no more files it says so as
+often, each second."""
 _LANES_END = 5.0
 """Seconds that calls may take to end once nobody waits for them any more."""
 
@@ -196,7 +199,8 @@ class Server:
         for sock in self._listener.sockets:
             unix = sock.family not in (socket.AF_INET, socket.AF_INET6)
             make = loop.create_unix_server if unix else loop.create_server
-            servers.append(await make(lambda: Connection(front), sock=sock, backlog=BACKLOG, **more))
+            servers.append(await make(lambda: Connection(front), sock=sock, backlog=_ACCEPTS, **more))
+            sock.listen(BACKLOG)  # the event loop has just set its own number
         return servers
 
     async def _leave(self, loop: asyncio.AbstractEventLoop) -> None:

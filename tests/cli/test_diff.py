@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def test_nodes_that_differ_are_told_grouped(tmp_path: Path, capsys: pytest.Captu
         names = ["x", *(f"h{n}" for n in range(1, count)), "y"]
         nodes = [
             helper.make_node("LeakyRelu", [one], [two], name=f"n{two}", alpha=alpha)
-            for one, two in zip(names, names[1:], strict=False)
+            for one, two in itertools.pairwise(names)
         ]
         made = tiny.model(nodes, [tiny.info("x", T.FLOAT, ["n"])], [tiny.info("y", T.FLOAT, ["n"])])
         return tiny.save(made, tmp_path / f"{alpha}{count}.onnx")

@@ -1,9 +1,9 @@
 """Two models node by node: attributes, what each node reads, and what an output is made of.
 
-Names of nodes and of inner values, and the order of nodes, are a matter of how a file is written. So a node is
-first known by what it computes: its operator, its attributes and, down to inputs and weights, what it reads.
-Nodes that compute the same are done with; of the others those that make the same value, or have the same name,
-or are the next of their operator, are compared one by one.
+Names of nodes and of inner values, and the order of nodes, are a matter of how a file is written. So a node
+is first known by what it computes: its operator, its attributes and, down to inputs and weights, what it
+reads. Nodes that compute the same are done with; of the others those that make the same value, or have the
+same name, or are the next of their operator, are compared one by one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
 import pytest
+from onnx import TensorProto as T
+from onnx import helper
 
 from hotlap.cli import main
 from tests import tiny
@@ -69,3 +72,20 @@ def test_no_name_reaches_the_terminal_as_a_command(
 
 def test_a_missing_file_is_wrong_usage(files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, files["a"], files["a"].with_name("z.onnx"))[0] == 2
+
+
+def test_nodes_that_differ_are_told_grouped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def leaky(alpha: float, count: int) -> Path:
+        names = ["x", *(f"h{n}" for n in range(1, count)), "y"]
+        nodes = [
+            helper.make_node("LeakyRelu", [one], [two], name=f"n{two}", alpha=alpha)
+            for one, two in itertools.pairwise(names)
+        ]
+        made = tiny.model(nodes, [tiny.info("x", T.FLOAT, ["n"])], [tiny.info("y", T.FLOAT, ["n"])])
+        return tiny.save(made, tmp_path / f"{alpha}{count}.onnx")
+
+    _, out = run(capsys, leaky(0.01, 1), leaky(0.5, 1))
+    assert "no difference" not in out
+    assert 'Nodes\n  LeakyRelu "ny": alpha  0.01  →  0.5\n' in out
+    _, out = run(capsys, leaky(0.01, 3), leaky(0.5, 3))
+    assert '  3 LeakyRelu, first LeakyRelu "nh1": alpha  0.01  →  0.5\n' in out

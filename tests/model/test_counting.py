@@ -150,3 +150,9 @@ def test_what_is_unknown_is_told_with_its_node(build: Any) -> None:
 def test_a_node_that_lacks_what_it_must_have_is_unknown() -> None:
     found = counted(model([node("Attention", ["x"], ["y"], domain="com.microsoft")]), N=3)
     assert (found.macs, found.why_macs) == (None, 'Attention "→ y": 2 axes where 3 are expected')
+
+
+def test_an_operator_that_onnx_does_not_know_costs_what_nobody_knows() -> None:
+    found = counted(model([node("Frobnicate", ["x"], ["y"], name="f")]), N=3)
+    assert (found.macs, found.why_macs) == (None, 'Frobnicate "f": no rule counts it')
+    assert counted(model([node("Neg", ["x"], ["y"])]), N=3).macs == 0

@@ -25,8 +25,8 @@ MOST = 12
 def command(before: Path, after: Path, exit_code: bool, as_json: bool) -> int:
     """Say what differs between two models.
 
-    Compared are signature, opset, operators, weights, cost and external files. Nothing is run: whether both
-    give the same answers is another question, which ``hotlap tune`` and ``hotlap verify`` put.
+    Compared are signature, opset, operators, nodes, weights, cost and external files. Nothing is run: whether
+    both give the same answers is another question, which ``hotlap tune`` and ``hotlap verify`` put.
     """
     found = diff_files(before, after)
     if as_json:
@@ -49,6 +49,7 @@ def _print(console: Console, found: Difference) -> None:
         "File": found.file,
         "Operators": found.operators,
         "Functions": found.functions,
+        "Nodes": found.nodes,
         "Weights": found.weights,
         "Renamed weights": tuple(Change(name=n, before=n, after=m) for n, m in found.renamed.items()),
         "Cost": found.cost,

@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 
 from hotlap.model.anatomy import Anatomy
+from hotlap.model.walk import Node, Walk
 from hotlap.model.weights import WeightStats
+from hotlap.model.wiring import node_changes
 from hotlap.plan import External
 from hotlap.tensors import TensorSpec
 
@@ -38,6 +40,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         file: opset, IR version, producer, metadata, size.
         operators: by their number of nodes.
         functions: by their number of nodes.
+        nodes: attributes, what a node reads and what an output is made of; nodes with the same change are one
+            change. Names of nodes and of inner values, and the order of nodes, do not count.
         weights: stored tensors by element type, shape and digest of their values.
         renamed: weight of the first model to the name that the same values have in the second.
         cost: what a call costs.
@@ -54,6 +58,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     file: tuple[Change, ...] = ()
     operators: tuple[Change, ...] = ()
     functions: tuple[Change, ...] = ()
+    nodes: tuple[Change, ...] = ()
     weights: tuple[Change, ...] = ()
     renamed: dict[str, str] = {}
     cost: tuple[Change, ...] = ()
@@ -64,19 +69,24 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def nothing(self) -> bool:
         """Whether nothing that is told here differs, except the size of the file."""
-        groups = (self.inputs, self.outputs, self.operators, self.functions, self.weights, self.renamed)
-        more = (self.cost, self.external, self.findings_came, self.findings_went)
+        groups = (self.inputs, self.outputs, self.operators, self.functions, self.nodes, self.weights)
+        more = (self.renamed, self.cost, self.external, self.findings_came, self.findings_went)
         return not any((*groups, *more)) and all(c.name == "size" for c in self.file)
 
 
 def diff(
-    a: Anatomy, b: Anatomy, weights_a: Iterable[WeightStats] = (), weights_b: Iterable[WeightStats] = ()
+    a: Anatomy,
+    b: Anatomy,
+    weights_a: Iterable[WeightStats] = (),
+    weights_b: Iterable[WeightStats] = (),
+    walks: tuple[Walk, Walk] | None = None,
 ) -> Difference:
     """Compares two models.
 
     Args:
         a, b: their anatomies.
         weights_a, weights_b: their weights in numbers; without, weights are not compared one by one.
+        walks: over both; without, nodes are only counted.
     """
     weights, renamed = _weights({w.name: w for w in weights_a}, {w.name: w for w in weights_b})
     return Difference(
@@ -88,6 +98,7 @@ def diff(
         file=_changes(_file(a), _file(b)),
         operators=_changes(a.operators, b.operators),
         functions=_changes(a.functions, b.functions),
+        nodes=() if walks is None else tuple(_nodes(*walks, renamed)),
         weights=weights,
         renamed=renamed,
         cost=_changes(_cost(a), _cost(b)),
@@ -108,6 +119,17 @@ def _specs(before: Sequence[TensorSpec], after: Sequence[TensorSpec]) -> tuple[C
     if changes or [s.name for s in before] == [s.name for s in after]:
         return changes
     return _changes({s.name: i for i, s in enumerate(before)}, {s.name: i for i, s in enumerate(after)})
+
+
+def _nodes(a: Walk, b: Walk, renamed: Mapping[str, str]) -> Iterator[Change]:
+    """Changes of nodes, each once, with the number of nodes that have it."""
+    groups: dict[tuple[str, str, str | None, str | None], list[Node]] = {}
+    for node, what, before, after in node_changes(a, b, renamed):
+        groups.setdefault((node.op, what, before, after), []).append(node)
+    for (op, what, before, after), nodes in groups.items():
+        first = nodes[0].label
+        name = first if len(nodes) == 1 else f"{len(nodes):,} {op}, first {first}"
+        yield Change(name=f"{name}: {what}" if what else name, before=before, after=after)
 
 
 def _file(a: Anatomy) -> dict[str, str | int]:

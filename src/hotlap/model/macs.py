@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from hotlap.model.graph import onnx
 from hotlap.model.shaped import shape_of
 
 __all__ = ["Uncountable", "macs"]
@@ -35,7 +36,9 @@ def macs(node: Any) -> int:
     rule = _RULES.get((domain, node.op_type))
     if rule is not None:
         return rule(node)
-    if (domain == "" and node.op_type not in _NO_FIXED_COUNT) or (domain == _MS and node.op_type in _NONE):
+    if domain == "" and node.op_type not in _NO_FIXED_COUNT and onnx().defs.has(node.op_type):
+        return 0
+    if domain == _MS and node.op_type in _NONE:
         return 0
     if domain == "ai.onnx.ml" and not node.op_type.startswith(("SVM", "Linear")):
         return 0

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 
+from hotlap.cli.inspect import command
 from hotlap.inspect.case import Case, Ran, Runtime
 from hotlap.inspect.finding import Finding
 from hotlap.inspect.rules import nodes_without_provider
@@ -115,3 +117,10 @@ def test_what_is_asked_for_or_refused_for_other_reasons_has_no_finding() -> None
     assert list(nodes_without_provider.find(both)) == []
     assert list(nodes_without_provider.find(case(tiny.mlp(), refusal="not an ONNX file"))) == []
     assert list(nodes_without_provider.find(replace(both, ran=None))) == []
+
+
+def test_the_option_that_mends_it_exists() -> None:
+    refusal = "cuda does not take 2 of 3 nodes (2 Gemm), and the CPU was not asked for"
+    [finding] = nodes_without_provider.find(case(tiny.mlp(), ("cuda",), refusal=refusal))
+    (option,) = re.findall(r"--[a-z-]+", finding.fix)
+    assert option in {o for p in command.params for o in p.opts}

@@ -72,5 +72,5 @@ def _left(providers: str, what: str) -> Finding:
         code=RULE.code,
         severity=RULE.severity,
         message=f"{providers} does not take {what}, and the CPU was not asked for",
-        fix="ask for the CPU as well (--ep NAME,cpu), or take those operators out of the model",
+        fix="ask for the CPU as well (--providers NAME,cpu), or take those operators out of the model",
     )

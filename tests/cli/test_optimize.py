@@ -41,9 +41,35 @@ def test_passes_and_fixes_in_the_order_given(tmp_path: Path, capsys: pytest.Capt
 
 def test_nothing_to_do_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
-    assert run(path, "-o", tmp_path / "out.onnx", "--pass", "cut") == 0
+    assert run(path, "-o", tmp_path / "out.onnx") == 0
     assert "Nothing written, because no pass changed anything" in capsys.readouterr().out
     assert not (tmp_path / "out.onnx").exists()
+
+
+def test_a_broken_model_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = tiny.mlp()
+    made.graph.node[0].input[1] = "nope"
+    path = tiny.save(made, tmp_path / "m.onnx")
+    assert run(path, "-o", tmp_path / "out.onnx") == 2
+    said = capsys.readouterr().err
+    assert "'nope'" in said and "no pass was applied" in said and "fold" not in said
+
+
+def test_a_named_pass_that_changes_nothing_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    assert run(path, "-o", tmp_path / "out.onnx", "--pass", "cut", "--pass", "lower-ir:99") == 2
+    said = capsys.readouterr().err
+    assert "cut: every node and every weight leads to an output" in said
+    assert "lower-ir: its IR version is" in said
+    assert not (tmp_path / "out.onnx").exists()
+
+
+def test_one_idle_pass_among_others_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    assert run(path, "-o", tmp_path / "out.onnx", "--pass", "cut", "--pass", "fold", "--no-measure") == 0
+    assert "cut                    every node" in capsys.readouterr().out
 
 
 def test_wrong_usage_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

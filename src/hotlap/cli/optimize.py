@@ -93,6 +93,7 @@ def command(
     Without --pass and --fix it applies what suits every model: weights out of the inputs, dead nodes gone,
     constants folded, denormal weights set to zero.
     """
+    from hotlap.errors import UsageError
     from hotlap.passes import optimize
 
     chosen: list[Pass] | None = [make(text) for make, text in ctx.obj] or None
@@ -109,6 +110,9 @@ def command(
             force=force,
             on_progress=tell,
         )
+    if chosen and not done.changed:
+        why = "; ".join(f"{step.name}: {', '.join(step.notes)}" for step in done.steps)
+        raise UsageError(f"{model}: nothing that was asked for changes it: {why}")
     if as_json:
         print_json(_summary(done))
     else:

@@ -22,6 +22,7 @@ from hotlap.passes.fold import Fold
 from hotlap.passes.optimised import Optimised
 from hotlap.passes.proof import prove, readable
 from hotlap.passes.saving import SOURCE, Written, check_destination, written
+from hotlap.passes.soundness import check_source
 from hotlap.passes.step import Applied, Pass, apply, changed_aims
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
 from hotlap.verify import Verdict
@@ -70,7 +71,7 @@ def optimize(
         on_progress: told what goes on.
 
     Raises:
-        ModelError: the model is broken.
+        ModelError: the model is broken, or made for another runtime.
         VerificationFailed: what a pass made is not what it promises.
         UsageError: a pass does not apply, or `out` makes no sense.
         TargetFailed: the model does not run, or a pass's tool crashed.
@@ -81,6 +82,7 @@ def optimize(
     if out is not None:
         check_destination(source.path, source.files(), Path(out), force=force)
     draft = Draft.load(path)
+    check_source(draft)
     given = None if data is None else _loaded(data, rows)
     chosen = [_given(one, given) for one in (default_passes() if passes is None else passes)]
     tell(0.05, "passes")

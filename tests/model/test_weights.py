@@ -87,6 +87,9 @@ model = Model.load(sys.argv[1])
 taken = anatomy(model)
 (weight,) = weight_stats(model.proto, model.path.parent, model.walk)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
+status = Path("/proc/self/status")  # on Linux the other number begins with the parent's
+if status.exists():
+    peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:")).split()[1]
 print(taken.size, weight.nbytes, weight.low, weight.high, weight.digest[:7], peak)
 """
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from hotlap.errors import ModelError
+from hotlap.plan import Facts
 from hotlap.runtime.probe import bare, probed
+from hotlap.runtime.probe.tries import TIME_UP
 from tests import tiny
 from tests.runtime.probe import kinds
 
@@ -44,6 +46,18 @@ def test_a_model_is_probed_once(tmp_path: Path, folder: Path, probes: list[Any])
     tiny.save(tiny.add(), path)
     assert probed(path).rows == "independent"
     assert len(probes) == 2
+
+
+def test_what_was_not_learned_for_lack_of_time_is_asked_again(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tiny.save(tiny.add(), tmp_path / "m.onnx")
+    busy = Facts(rows="unknown", why=f"{TIME_UP} before rows were tried")
+    monkeypatch.setattr(bare, "probe", lambda runner, **options: busy)
+    assert probed(path) == busy
+    monkeypatch.undo()
+    monkeypatch.setenv("HOTLAP_CACHE", str(folder.parent))
+    assert probed(path).rows == "independent"
 
 
 def test_other_external_weights_are_another_model(tmp_path: Path, probes: list[Any]) -> None:

@@ -16,6 +16,7 @@ from hotlap.runtime.modelfile import check_model_file, external_names
 from hotlap.runtime.opening import open as open_model
 from hotlap.runtime.probe.cache import Key, read, write
 from hotlap.runtime.probe.probing import SECONDS, probe
+from hotlap.runtime.probe.tries import TIME_UP
 
 __all__ = ["probed"]
 
@@ -59,7 +60,8 @@ def probed(
         return known
     with open_model(path, providers=chain, warm=False) as runner:
         facts = probe(runner, limits=limits, seconds=seconds)
-    write(key, facts)
+    if not facts.why.startswith(TIME_UP):  # the machine was busy: the next one may learn more
+        write(key, facts)
     return facts
 
 

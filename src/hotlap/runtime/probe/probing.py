@@ -21,7 +21,7 @@ from hotlap.runtime.probe.padding import Kind, judge_padding
 from hotlap.runtime.probe.rows import MANY, Verdict, judge_rows
 from hotlap.runtime.probe.shapes import real_shapes
 from hotlap.runtime.probe.structure import COUNTS, Structure, find_structure
-from hotlap.runtime.probe.tries import Feed, OutOfTime, Runs, Tries, first_run
+from hotlap.runtime.probe.tries import TIME_UP, Feed, OutOfTime, Runs, Tries, first_run
 from hotlap.tensors import TensorSpec, check_feed
 
 __all__ = ["SECONDS", "probe"]
@@ -37,7 +37,7 @@ _BUILT_FOR = (2, 4, 8, 16, 32)
 @dataclass(slots=True)
 class _Learned:
     found: Structure | None = None
-    verdict: Verdict = field(default_factory=lambda: Verdict("unknown", "time was up before rows were tried"))
+    verdict: Verdict = field(default_factory=lambda: Verdict("unknown", f"{TIME_UP} before rows were tried"))
     stuck: tuple[StuckAxis, ...] = ()
     lengths: list[Length] = field(default_factory=list)
     padding: dict[str, Kind] = field(default_factory=dict)
@@ -159,7 +159,7 @@ def _verdict(tries: Tries, found: Structure | None, repeats_by: float | None) ->
     if found is None:
         return Verdict("unknown", _no_rows(tries.inputs))
     if repeats_by is None:
-        return Verdict("unknown", "time was up before equal runs had been compared")
+        return Verdict("unknown", f"{TIME_UP} before equal runs had been compared")
     if repeats_by > float(rounding(np.zeros(1, np.float32))):
         return Verdict(
             "unknown", f"equal runs differ by {repeats_by:.2g} of the range, so rows cannot be compared"

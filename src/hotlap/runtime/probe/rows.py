@@ -15,7 +15,7 @@ from typing import Any, Literal
 from hotlap.runtime.probe.alike import SAME_SHAPE, gap, is_float, is_tensor, rounding, usable
 from hotlap.runtime.probe.making import NEIGHBOURS
 from hotlap.runtime.probe.structure import Structure
-from hotlap.runtime.probe.tries import OutOfTime, Tries
+from hotlap.runtime.probe.tries import TIME_UP, OutOfTime, Tries
 
 __all__ = ["MANY", "Verdict", "judge_rows"]
 
@@ -69,7 +69,7 @@ def judge_rows(tries: Tries, found: Structure, noise: float) -> Verdict:
     except _Dependent as reason:
         return Verdict("dependent", str(reason))
     except OutOfTime:
-        return Verdict("unknown", "time was up before every kind of neighbour had been tried")
+        return Verdict("unknown", f"{TIME_UP} before every kind of neighbour had been tried")
 
 
 class _Judging:

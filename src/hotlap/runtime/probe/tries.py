@@ -13,7 +13,7 @@ from hotlap.errors import DeadlineExceeded, InputError, ProviderUnavailable
 from hotlap.runtime.face import Face
 from hotlap.tensors import TensorSpec
 
-__all__ = ["FIRST", "Array", "Feed", "OutOfTime", "Runs", "Shapes", "Tries", "first_run"]
+__all__ = ["FIRST", "TIME_UP", "Array", "Feed", "OutOfTime", "Runs", "Shapes", "Tries", "first_run"]
 
 Array = npt.NDArray[Any]
 Feed = dict[str, Array]
@@ -21,6 +21,8 @@ Shapes = tuple[tuple[int, ...] | None, ...]
 
 FIRST = 60.0
 """Seconds after which a first run counts as endless."""
+TIME_UP = "time was up"
+"""How the reason begins where more time would have told more."""
 _LONGEST = 300
 """Letters of what is kept of a refusal."""
 _SHORTEST = 0.01

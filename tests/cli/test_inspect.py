@@ -179,3 +179,15 @@ def test_no_name_reaches_the_terminal_as_a_command(hotlap: Hotlap, tmp_path: Pat
     text = hotlap(str(path), "--no-probe").out
     assert r"\x1b[2J" in text
     assert "[bold]x[/bold]" in text, "markup of names is shown, not obeyed"
+
+
+def test_the_fix_can_be_pasted(hotlap: Hotlap, tmp_path: Path) -> None:
+    built = tiny.mlp()
+    built.graph.node.append(tiny.node("Neg", ["h"], ["dead"]))
+    tiny.save(built, tmp_path / "a b.onnx")
+    fix = "hotlap optimize 'a b.onnx' --fix HL407 -o 'a b.HL407.onnx'"
+    assert f"fix   {fix}\n" in hotlap("a b.onnx", "--no-probe").out
+    found = json.loads(hotlap("a b.onnx", "--no-probe", "--json").out)["findings"]
+    assert [f["fix"] for f in found] == [fix]
+    for form in ("sarif", "github"):
+        assert fix in hotlap("a b.onnx", "--no-probe", "--format", form).out

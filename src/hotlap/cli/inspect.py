@@ -12,6 +12,7 @@ from hotlap.inspect import CPUS, Inspection, Severity, inspect
 from hotlap.inspect.executed import write_executed
 from hotlap.inspect.github import workflow_commands
 from hotlap.inspect.sarif import sarif
+from hotlap.inspect.telling import with_paths
 
 
 @click.command("inspect")
@@ -87,7 +88,7 @@ def command(
         cost=form in ("text", "json"),
     )
     written = None if executed is None else write_executed(model, executed, providers=chain)
-    _show(found, form, [] if written is None else [f"executed graph: {written}"])
+    _show(with_paths(found), form, [] if written is None else [f"executed graph: {written}"])
     return SAID_NO if fail_on != "never" and found.fails(_severity(fail_on)) else 0
 
 

@@ -73,7 +73,7 @@ def test_a_finding_is_told_with_what_it_blames(hotlap: Hotlap, tmp_path: Path) -
     assert '  node    Neg "→ y"\n' in done.out
     assert '  tensor  "y"' in done.out
     assert "  fix     rename one of the two" in done.out
-    assert done.out.rstrip().endswith("1 error, 0 warnings, 0 info")
+    assert done.out.rstrip().endswith("1 error, 0 warnings, 0 info; docs: docs/reference/findings/HL412.md")
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,8 @@ def test_the_users_inputs_are_run(hotlap: Hotlap, tmp_path: Path) -> None:
         (("model.onnx", "--no-probe", "--executed", "o.onnx"), "leave --no-probe out"),
         (("model.onnx", "--executed", "no/o.onnx"), "the folder does not exist"),
         (("model.onnx", "--format", "xml"), "xml"),
+        (("model.onnx", "--json", "--format", "sarif"), "exclude each other"),
+        (("model.onnx", "--json", "--format", "github"), "exclude each other"),
     ],
 )
 def test_bad_input_is_one_clear_line(
@@ -179,3 +181,30 @@ def test_no_name_reaches_the_terminal_as_a_command(hotlap: Hotlap, tmp_path: Pat
     text = hotlap(str(path), "--no-probe").out
     assert r"\x1b[2J" in text
     assert "[bold]x[/bold]" in text, "markup of names is shown, not obeyed"
+
+
+def test_the_fix_can_be_pasted(hotlap: Hotlap, tmp_path: Path) -> None:
+    built = tiny.mlp()
+    built.graph.node.append(tiny.node("Neg", ["h"], ["dead"]))
+    tiny.save(built, tmp_path / "a b.onnx")
+    fix = "hotlap optimize 'a b.onnx' --fix HL407 -o 'a b.HL407.onnx'"
+    assert f"fix   {fix}\n" in hotlap("a b.onnx", "--no-probe").out
+    found = json.loads(hotlap("a b.onnx", "--no-probe", "--json").out)["findings"]
+    assert [f["fix"] for f in found] == [fix]
+    for form in ("sarif", "github"):
+        assert fix in hotlap("a b.onnx", "--no-probe", "--format", form).out
+
+
+def test_the_formats_of_ci_hold_what_could_not_be_read(hotlap: Hotlap, tmp_path: Path) -> None:
+    (tmp_path / "cut.onnx").write_bytes((tmp_path / "model.onnx").read_bytes()[:-500])
+    done = hotlap("cut.onnx", "--format", "sarif", "--fail-on", "never")
+    (run,) = json.loads(done.out)["runs"]
+    assert (done.code, run["invocations"][0]["executionSuccessful"]) == (2, False)
+    done = hotlap("cut.onnx", "--format", "github", "--fail-on", "never")
+    assert (done.code, len(done.out.splitlines())) == (2, 1)
+    assert done.out.startswith("::error file=cut.onnx,") and "cut short" in done.out
+
+
+def test_findings_of_several_rules_name_a_page(hotlap: Hotlap) -> None:
+    last = hotlap("text.onnx", "--no-probe").out.splitlines()[-1]
+    assert last == "0 errors, 0 warnings, 3 info; docs: docs/reference/findings/HL403.md, and so on"

@@ -8,10 +8,12 @@ import click
 
 from hotlap.cli.console import SAID_NO, common_options, print_json
 from hotlap.cli.inspected import print_inspection
+from hotlap.errors import HotlapError
 from hotlap.inspect import CPUS, Inspection, Severity, inspect
 from hotlap.inspect.executed import write_executed
-from hotlap.inspect.github import workflow_commands
-from hotlap.inspect.sarif import sarif
+from hotlap.inspect.github import failure_command, workflow_commands
+from hotlap.inspect.sarif import sarif, sarif_of_failure
+from hotlap.inspect.telling import with_paths
 
 
 @click.command("inspect")
@@ -74,26 +76,40 @@ def command(
     """
     if no_probe and (data is not None or executed is not None):
         raise click.UsageError("--data and --executed need the model to be run: leave --no-probe out")
+    if as_json and form in ("sarif", "github"):
+        raise click.UsageError(f"--json and --format {form} exclude each other: leave one out")
     form = "json" if as_json else form
     chain = [p.strip() for p in providers.split(",") if p.strip()]
-    found = inspect(
-        model,
-        probe=not no_probe,
-        data=data,
-        target_ort=target_ort,
-        target_cpu=target_cpu,
-        providers=chain,
-        ignore=[code.upper() for code in ignore],
-        cost=form in ("text", "json"),
-    )
-    written = None if executed is None else write_executed(model, executed, providers=chain)
-    _show(found, form, [] if written is None else [f"executed graph: {written}"])
+    try:
+        found = inspect(
+            model,
+            probe=not no_probe,
+            data=data,
+            target_ort=target_ort,
+            target_cpu=target_cpu,
+            providers=chain,
+            ignore=[code.upper() for code in ignore],
+            cost=form in ("text", "json"),
+        )
+        written = None if executed is None else write_executed(model, executed, providers=chain)
+    except HotlapError as error:
+        _show_failure(model, form, str(error))
+        raise
+    _show(with_paths(found), form, [] if written is None else [f"executed graph: {written}"])
     return SAID_NO if fail_on != "never" and found.fails(_severity(fail_on)) else 0
 
 
 def _severity(word: str) -> Severity:
     severity: Any = word
     return severity  # type: ignore[no-any-return]
+
+
+def _show_failure(model: str, form: str, why: str) -> None:
+    """What reads the formats of CI gets one, whatever happened; stderr and the exit code say it too."""
+    if form == "sarif":
+        print_json(sarif_of_failure(model, why))
+    elif form == "github":
+        click.echo(failure_command(model, why))
 
 
 def _show(found: Inspection, form: str, notes: list[str]) -> None:

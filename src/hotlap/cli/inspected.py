@@ -13,6 +13,7 @@ from rich.text import Text
 
 from hotlap.cli.console import printable, terminal
 from hotlap.inspect import SEVERITIES, Finding, Inspection, Severity
+from hotlap.inspect.telling import home, page
 from hotlap.model.cost import Cost
 from hotlap.tensors import TensorSpec
 
@@ -59,6 +60,7 @@ def _print_finding(console: Console, finding: Finding) -> None:
         "tensor": finding.tensor and f'"{finding.tensor}"',
         "cost": finding.cost,
         "fix": finding.fix,
+        "docs": page(finding.code) if home() else "",
     }
     table = _grid()
     for name, value in lines.items():
@@ -143,7 +145,15 @@ def _summary(found: Inspection) -> Text:
         word = severity if severity == "info" else severity + "s" * (count != 1)
         parts.append((f"{count} {word}", f"bold {_COLOURS[severity]}" if count else ""))
     ignored = f"; ignored: {', '.join(found.ignored)}" if found.ignored else ""
-    return Text.assemble(parts[0], ", ", parts[1], ", ", parts[2], ignored)
+    return Text.assemble(parts[0], ", ", parts[1], ", ", parts[2], ignored, _docs(found))
+
+
+def _docs(found: Inspection) -> str:
+    """The first code's page, where the findings themselves do not tell an address."""
+    codes = list(dict.fromkeys(f.code for f in found.findings))
+    if not codes or home():
+        return ""
+    return f"; docs: {page(codes[0])}{', and so on' if len(codes) > 1 else ''}"
 
 
 def size(nbytes: int) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from hotlap.inspect.finding import Finding
 from hotlap.inspect.inspection import Inspection
 from hotlap.inspect.rules import RULES
+from hotlap.inspect.telling import page
 
-__all__ = ["workflow_commands"]
+__all__ = ["failure_command", "workflow_commands"]
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
@@ -24,8 +25,14 @@ def workflow_commands(found: Inspection) -> Iterator[str]:
         yield f"::{_LEVELS[finding.severity]} {properties}::{_data(_text(finding))}"
 
 
+def failure_command(path: str, why: str) -> str:
+    """One line for a model that could not be inspected."""
+    return f"::error file={_property(path)},title=hotlap inspect::{_data(why)}"
+
+
 def _text(finding: Finding) -> str:
     blamed = [finding.node, finding.tensor and f'"{finding.tensor}"', finding.cost, finding.fix]
+    blamed.append(f"docs: {page(finding.code)}")
     return "\n".join([finding.message, *filter(None, blamed)])
 
 

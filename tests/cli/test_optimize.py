@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from hotlap.cli import main
-from hotlap.passes import Draft
+from hotlap.passes import Draft, optimising
 from tests import tiny
 from tests.passes.test_fold import shape_arithmetic
+from tests.passes.test_speed import compared
 
 
 def run(*arguments: object) -> int:
@@ -70,6 +71,18 @@ def test_one_idle_pass_among_others_is_no_error(tmp_path: Path, capsys: pytest.C
     path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
     assert run(path, "-o", tmp_path / "out.onnx", "--pass", "cut", "--pass", "fold", "--no-measure") == 0
     assert "cut                    every node" in capsys.readouterr().out
+
+
+def test_a_void_measurement_tells_the_cpu_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    monkeypatch.setattr(optimising, "compare", lambda *_: compared(0.5, 1.3, foreign=0.4))
+    assert run(path, "-o", tmp_path / "out.onnx") == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Speed: void: other work disturbed 100 % of the processes" in said
+    assert "CPU time a call: 1.30 times that of the source" in said and ": more." in said
+    assert "times as fast" not in said
 
 
 def test_wrong_usage_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from tests import tiny
 from tests.passes.asking import answers, assert_same, draft_of, rng_feed
 from tests.passes.test_fold import shape_arithmetic
 from tests.passes.test_remove_zipmap import with_zipmap
+from tests.passes.test_speed import compared
 
 pytestmark = pytest.mark.usefixtures("here")
 QUICK = Workload(processes=2, seconds=0.05, warmup=0.01)
@@ -82,6 +83,7 @@ def test_another_answer_writes_nothing_and_says_where(tmp_path: Path) -> None:
 
 class Slower:
     ratio = 0.5
+    void = False
 
     def fails(self) -> bool:
         return True
@@ -93,10 +95,23 @@ def test_slower_is_kept_only_where_it_mends(
 ) -> None:
     path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
     monkeypatch.setattr(optimising, "compare", lambda *_: Slower())
+    monkeypatch.setattr(optimising, "cpu_time", lambda _: None)
     monkeypatch.setattr(optimising, "Optimised", lambda **fields: fields)
     found: Any = optimize(path, [named_pass(spelt)], tmp_path / "out.onnx")
     assert (found["out"] is not None) is written is (tmp_path / "out.onnx").exists()
     assert written or found["reason"] == "it is slower: 0.50 times as fast"
+
+
+@pytest.mark.parametrize(("times", "written"), [(1.3, False), (1.0, True)])
+def test_where_the_latencies_are_void_cpu_time_decides(
+    times: float, written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    monkeypatch.setattr(optimising, "compare", lambda *_: compared(0.5, times, foreign=0.4))
+    found = optimize(path, [named_pass("fold")], tmp_path / "out.onnx")
+    assert found.written is written is (tmp_path / "out.onnx").exists()
+    assert found.cpu is not None and found.cpu.ratio == pytest.approx(1 / times)
+    assert written or "1.30 times the CPU time" in found.reason
 
 
 def test_other_names_are_proved_and_not_measured(tmp_path: Path) -> None:

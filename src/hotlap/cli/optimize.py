@@ -164,12 +164,24 @@ def _speed(done: Optimised) -> str:
     if one is None:
         return f"Speed: not measured: {done.not_measured}." if done.not_measured else ""
     if one.void:
-        return f"Speed: {one.doubts[0]}."
+        return f"Speed: {one.doubts[0]}.{_cpu(done)}"
     verdict = one.verdict if one.enough else "not enough data to tell"
     doubts = "".join(f" Doubt: {doubt}." for doubt in one.doubts)
     return (
         f"Speed here: {one.ratio:.2f} times as fast ({one.low:.2f} to {one.high:.2f}): {verdict}. "
         f"95 % interval over {len(one.a.processes)} + {len(one.b.processes)} fresh processes in turn.{doubts}"
+    )
+
+
+def _cpu(done: Optimised) -> str:
+    """Where the latencies are void: what each call took of the CPUs, which others disturb less."""
+    one = done.cpu
+    if one is None:
+        return ""
+    low, high = 1 / one.high, 1 / one.low
+    word = {"faster": "less", "slower": "more"}.get(one.verdict, "no difference")
+    return (
+        f" CPU time a call: {1 / one.ratio:.2f} times that of the source ({low:.2f} to {high:.2f}): {word}."
     )
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from hotlap.bench import Comparison
 from hotlap.bench.measurement import read_struct
+from hotlap.passes.speed import CpuTime
 from hotlap.passes.step import Step
 from hotlap.plan.files import write_whole
 from hotlap.verify import Verdict
@@ -32,6 +33,7 @@ class Optimised(msgspec.Struct, frozen=True, kw_only=True):
         verdict: whether the answers agree; None where no pass changed anything.
         comparison: source against result, each as the runtime opens it with no options; None where it was not
             measured.
+        cpu: their CPU time a call, which decides where the comparison is void; None: not measured.
         not_measured: why not; "" where it was.
     """
 
@@ -47,6 +49,7 @@ class Optimised(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     verdict: Verdict | None = None
     comparison: Comparison | None = None
+    cpu: CpuTime | None = None
     not_measured: str = ""
 
     @property

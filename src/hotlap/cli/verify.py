@@ -91,6 +91,12 @@ def command(
         raise click.UsageError("--save-worst and --no-save exclude each other")
     if labels is not None and metric is None:
         raise click.UsageError("--labels are for a --metric")
+    if max_drop is not None and metric is None:
+        raise click.UsageError("--max-drop says how much a --metric may drop: give one")
+    if metric is not None and data is None:
+        raise click.UsageError("--metric needs --data: inputs that are made have no right answers to score")
+    if level in ("close", "task") and data is None:
+        raise click.UsageError(f"--level {level} needs --data: inputs that are made are judged at exact")
     inputs = None if data is None else given_data(data, rows)
     known = None if labels is None else given_labels(labels, inputs)
     found = examine(

@@ -25,7 +25,7 @@ from hotlap.passes.proof import prove, readable
 from hotlap.passes.saving import SOURCE, Written, check_destination, written
 from hotlap.passes.soundness import check_source
 from hotlap.passes.speed import CpuTime, cpu_time, too_slow
-from hotlap.passes.step import Applied, Pass, apply, changed_aims
+from hotlap.passes.step import Applied, Pass, apply, changed_aims, counted
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
 from hotlap.verify import Verdict
 
@@ -107,7 +107,7 @@ def _without_dead_weights(applied: Applied) -> Applied:
     gone = sweep_weights(proto.graph)
     if not gone:
         return applied
-    told = f"{gone:,} weight{'s' if gone > 1 else ''} that nothing reads {'are' if gone > 1 else 'is'} gone"
+    told = f"{counted(gone, 'weight')} that nothing reads {'is' if gone == 1 else 'are'} gone"
     last = max(number for number, step in enumerate(applied.steps) if step.changed)
     steps = list(applied.steps)
     steps[last] = msgspec.structs.replace(steps[last], notes=(*steps[last].notes, told))

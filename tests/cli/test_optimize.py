@@ -24,7 +24,7 @@ def test_it_writes_a_file_and_says_what_it_did(tmp_path: Path, capsys: pytest.Ca
     assert run(path, "-o", out, "--no-measure") == 0
     said = capsys.readouterr().out
     assert "fold                   5 nodes became 1" in said
-    assert "Nodes: 5 before, 1 after." in said
+    assert "Nodes: 5 before, 1 after. Size: " in said and " B before, " in said and " MB" not in said
     assert "Answers agree: exact:" in said and "Speed: not measured: not asked for." in said
     assert said.rstrip().endswith(f"Written: {out}")
 

@@ -67,6 +67,36 @@ def test_where_the_worst_input_goes_can_be_said(capsys: pytest.CaptureFixture[st
     assert "the folder does not exist" in capsys.readouterr().err
 
 
+def test_what_would_be_ignored_is_wrong_usage(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "scoring.py").write_text("def right(feeds, outputs):\n    return 1.0\n")
+    for words, said in (
+        (["--data", "data", "--max-drop", "1%"], "--max-drop says how much a --metric may drop"),
+        (["--metric", "scoring:right", "--max-drop", "1%"], "--metric needs --data"),
+        (["--level", "close"], "--level close needs --data"),
+    ):
+        assert run("a.onnx", "a.onnx", *words) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_another_signature_is_a_no_that_names_both(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = tiny.mlp()
+    made.graph.input[0].name = made.graph.node[0].input[0] = "z"
+    tiny.save(made, here / "other.onnx")
+    assert run("a.onnx", "other.onnx", "--no-save") == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "differ: exact: input 0 (x 1x16): the model does not take this feed" in said
+    assert "['z']" in said and "(8 of 8 inputs are refused)" in said
+
+
+def test_a_broken_file_is_named_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = tiny.mlp()
+    made.graph.node[0].input[1] = "nope"
+    tiny.save(made, here / "broken.onnx")
+    assert run(str(here / "broken.onnx"), "--no-save") == 2
+    said = capsys.readouterr().err
+    assert said.count("broken.onnx") == 1 and "'nope'" in said
+
+
 def test_reduced_precision_is_close_and_json_holds_everything(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

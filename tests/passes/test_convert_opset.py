@@ -39,7 +39,9 @@ def test_up_and_down(version: int, tmp_path: Path) -> None:
 
 
 def test_where_no_conversion_exists_it_says_so(tmp_path: Path) -> None:
-    with pytest.raises(TargetFailed, match="convert: there is no way to opset 11: No Adapter"):
+    with pytest.raises(
+        TargetFailed, match=r"no way to opset 11: onnx's converter has no step for \w+ of version \d+$"
+    ):
         apply(draft_of(tiny.mlp(), tmp_path), [ConvertOpset(11)])
 
 

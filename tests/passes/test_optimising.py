@@ -114,6 +114,36 @@ def test_where_the_latencies_are_void_cpu_time_decides(
     assert written or "1.30 times the CPU time" in found.reason
 
 
+def test_a_result_carries_no_weights_that_nothing_reads(tmp_path: Path) -> None:
+    from tests.passes.test_mend_batch import constant_target
+
+    for number, (made, spelt) in enumerate(
+        ((constant_target("batch", [1, -1], ["batch", 8]), "mend-batch"), (shape_arithmetic(), "fold"))
+    ):
+        path, out = tiny.save(made, tmp_path / f"m{number}.onnx"), f"out{number}.onnx"
+        assert done(path, spelt, out=out).written
+        assert unread(onnx.load(tmp_path / out)) == []
+
+
+def test_dead_weights_that_passes_leave_are_told(tmp_path: Path) -> None:
+    class Leaves(Wrong):
+        def __call__(self, draft: Draft) -> Passed:
+            proto = draft.copy()
+            proto.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(3), "left"))
+            proto.doc_string = "changed"
+            return Passed(draft.edited(proto), ("changed it",))
+
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    found = optimize(path, [Leaves()], tmp_path / "out.onnx", measure=False)
+    assert found.steps[0].notes == ("changed it", "1 weight that nothing reads is gone")
+    assert unread(onnx.load(tmp_path / "out.onnx")) == []
+
+
+def unread(model: onnx.ModelProto) -> list[str]:
+    read = {v for n in model.graph.node for v in n.input} | {v.name for v in model.graph.output}
+    return [t.name for t in model.graph.initializer if t.name not in read]
+
+
 def test_other_names_are_proved_and_not_measured(tmp_path: Path) -> None:
     path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
     found = optimize(path, [named_pass("rename:x=features")], tmp_path / "out.onnx")

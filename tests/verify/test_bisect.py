@@ -138,6 +138,30 @@ def test_the_first_value_that_is_no_number_is_found_in_one_model(tmp_path: Path)
     assert first_not_finite(target, [{"x": np.array([1.0, 2.0], np.float32)}]).found is None
 
 
+def test_what_the_first_node_reads_is_told_by_its_numbers(tmp_path: Path) -> None:
+    broken = np.ones((3, 2), np.float32)
+    broken[1, 0] = np.nan
+    nodes = [tiny.node("MatMul", ["x", "w"], ["m"]), tiny.node("Add", ["m", "b"], ["y"])]
+    declared = [tiny.info("x", T.FLOAT, ["N", 3]), tiny.info("y", T.FLOAT, ["N", 2])]
+    weights = {"w": broken, "b": np.ones(2, np.float32)}
+    target = Target.default(
+        tiny.save(tiny.model(nodes, declared[:1], declared[1:], weights), tmp_path / "m.onnx")
+    )
+    found = first_not_finite(target, [{"x": np.ones((1, 3), np.float32)}]).found
+    assert found is not None and found.value == "m"
+    assert [(seen.name, seen.agrees, seen.said) for seen in found.inputs] == [
+        ("x", True, "finite"),
+        ("w", False, "a weight: 1 of 6 values not finite, the first[1, 0]: nan"),
+    ]
+    given = np.full((1, 3), np.inf, np.float32)
+    found = first_not_finite(target, [{"x": given}]).found
+    assert found is not None
+    assert (found.inputs[0].agrees, found.inputs[0].said) == (
+        False,
+        "given from outside, and not finite there",
+    )
+
+
 def test_weights_in_files_beside_the_model_are_taken_along(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

@@ -104,11 +104,36 @@ def test_a_metric_that_fails_or_gives_no_numbers_is_the_callers_to_mend() -> Non
         raise KeyError("label")
 
     sides = outputs([1.0] * 40), outputs([1.0] * 40)
-    with pytest.raises(UsageError, match="the metric failed: KeyError: 'label'"):
+    with pytest.raises(
+        UsageError, match=r"the metric failed: KeyError: 'label' \(test_metric.py, line \d+\)$"
+    ):
         measured_change(broken, FEEDS, *sides)
     for given_back, said in (("good", "gave str"), (np.zeros((2, 2)), r"shape \[2, 2\]"), ([], "shape")):
         with pytest.raises(UsageError, match=said):
             measured_change(lambda f, o, given_back=given_back: given_back, FEEDS, *sides)
+
+
+def test_scores_are_one_for_each_input_or_row() -> None:
+    sides = outputs([1.0] * 40), outputs([1.0] * 40)
+    said = "gave 3 scores for 40 inputs of 80 rows: return one score for each input or each row, or a single"
+    with pytest.raises(UsageError, match=said):
+        measured_change(lambda f, o: [1.0, 1.0, 1.0], FEEDS, *sides, rows=80)
+    with pytest.raises(UsageError, match="gave 80 scores for 40 inputs: "):
+        measured_change(lambda f, o: np.ones(80), FEEDS, *sides)
+
+
+def test_nan_of_the_metrics_own_is_the_callers_to_mend() -> None:
+    sides = outputs([1.0] * 40), outputs([2.0] * 40)
+    with pytest.raises(UsageError, match="gave nan on the reference's answers: return finite"):
+        measured_change(lambda f, o: math.nan, FEEDS, *sides)
+
+    def fourth(feeds: Any, given_outputs: Any) -> Any:
+        found = np.ones(len(feeds))
+        found[4] = math.nan if given_outputs[0]["y"][0] == 2 else 1
+        return found
+
+    with pytest.raises(UsageError, match=r"nan on the candidate's answers \(score 4 of 40\)"):
+        measured_change(fourth, FEEDS, *sides)
 
 
 def test_a_metric_may_fail_on_a_few_draws_but_not_on_many() -> None:

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Protocol
 
 import msgspec
@@ -190,8 +190,15 @@ def _read_outcome(file: Path, stderr: Path, label: str, code: int) -> Outcome:
     except (OSError, msgspec.DecodeError) as error:
         raise TargetFailed(f"{label}: {_how_it_ended(code)}{_last_line(stderr)}") from error
     if not outcome.done:
-        raise TargetFailed(f"{label}: {outcome.error}") from _cause(outcome)
+        raise TargetFailed(_labelled(label, outcome.error)) from _cause(outcome)
     return outcome
+
+
+def _labelled(label: str, told: str) -> str:
+    """The error with whose it is in front, unless it begins with that very file."""
+    place, colon, _ = told.partition(": ")
+    file = PurePath(place).name
+    return told if colon and file and label.startswith(file) else f"{label}: {told}"
 
 
 def _cause(outcome: Outcome) -> HotlapError | None:

@@ -145,9 +145,11 @@ def _show(done: Optimised) -> None:
 
 
 def _lines(done: Optimised) -> list[str]:
+    from hotlap.cli.inspected import size
+
     lines = [
         f"Nodes: {done.nodes:,} before, {done.steps[-1].nodes:,} after. "
-        f"Size: {done.size_before / 1e6:,.2f} MB before, {done.size / 1e6:,.2f} MB after."
+        f"Size: {size(done.size_before)} before, {size(done.size)} after."
     ]
     if done.verdict is not None:
         inputs = "made to fit the signature (give --data for your own)" if done.verdict.generated else "yours"

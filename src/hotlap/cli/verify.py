@@ -11,7 +11,7 @@ from hotlap.cli.console import SAID_NO, common_options, print_json, terminal
 from hotlap.cli.types import AXES, DURATION, FUNCTION, SHARE
 
 if TYPE_CHECKING:
-    from hotlap.verify import Divergence, Examination, OutputDiff, Walked
+    from hotlap.verify import Divergence, Examination, Walked
 
 UNDECIDED = 2
 """The data cannot tell: as wrong usage, since it takes more data or another question."""
@@ -91,6 +91,12 @@ def command(
         raise click.UsageError("--save-worst and --no-save exclude each other")
     if labels is not None and metric is None:
         raise click.UsageError("--labels are for a --metric")
+    if max_drop is not None and metric is None:
+        raise click.UsageError("--max-drop says how much a --metric may drop: give one")
+    if metric is not None and data is None:
+        raise click.UsageError("--metric needs --data: inputs that are made have no right answers to score")
+    if level in ("close", "task") and data is None:
+        raise click.UsageError(f"--level {level} needs --data: inputs that are made are judged at exact")
     inputs = None if data is None else given_data(data, rows)
     known = None if labels is None else given_labels(labels, inputs)
     found = examine(
@@ -128,11 +134,14 @@ def _stem(target: str) -> str:
 def _show(found: Examination, bisect: bool) -> None:
     from rich.text import Text
 
+    from hotlap.cli.differences import tables
+
     console = terminal()
     verdict = found.verdict
     console.print(Text(f"{found.candidate} against {found.reference}"))
     if verdict.outputs:
-        console.print(_table(verdict.outputs))
+        for part in tables(verdict.outputs, console.width):
+            console.print(part)
     word = "agree" if verdict.passed else "undecided" if verdict.undecided else "differ"
     style = {"agree": "bold green", "undecided": "bold yellow"}.get(word, "bold red")
     console.print(Text(f"{word}: ", style=style) + Text(verdict.reason))
@@ -188,56 +197,3 @@ def _walk_lines(walked: Walked) -> list[str]:
 def _input_line(found: Divergence, number: int) -> str:
     seen = found.inputs[number]
     return f'  its input "{seen.name}": {seen.said}'
-
-
-def _table(outputs: tuple[OutputDiff, ...]) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    from hotlap.verify.levels import COSINE, NEAR, NEAR_SHARE, NOISE_FACTOR
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    heads = (
-        "output",
-        "max",
-        "mean",
-        "of range",
-        "rms",
-        "noise",
-        "rel. max",
-        "near",
-        "cosine",
-        "top-1",
-        "top-5",
-        "IoU",
-    )
-    shown = [_cells(diff) for diff in outputs]
-    limits = (
-        "allowed", "", "", f"exact: {NOISE_FACTOR:g}x noise", f"{NOISE_FACTOR:g}x", "", "",
-        f"close: {NEAR_SHARE:.1%} in {NEAR:.0%}", f"{COSINE}", "all", "", "",
-    )  # fmt: skip
-    used = [n for n in range(len(heads)) if n == 0 or any(row[n] for row in shown)]
-    for n in used:
-        table.add_column(heads[n], justify="left" if n == 0 else "right")
-    for row in shown:
-        table.add_row(*(Text(row[n]) for n in used))
-    table.add_row(*(Text(limits[n]) for n in used), style="dim")
-    return table
-
-
-def _cells(diff: OutputDiff) -> tuple[str, ...]:
-    noise = "" if diff.noise is None else f"{diff.noise.max_rel:.2g} ({diff.noise.rms:.2g})"
-    return (
-        diff.name,
-        f"{diff.max_abs:.3g}",
-        f"{diff.mean_abs:.3g}",
-        f"{diff.max_rel:.2g}",
-        f"{diff.rms:.2g}",
-        noise,
-        f"{diff.max_relative:.2g}",
-        f"{diff.within:.2%}",
-        f"{diff.cosine:.6f}",
-        "" if diff.top1 is None else f"{diff.top1:.2%}",
-        "" if diff.top5 is None else f"{diff.top5:.2%}",
-        "" if diff.iou is None else f"{diff.iou:.4f}",
-    )

@@ -155,7 +155,7 @@ def _place(folder: Path, location: str) -> Path | tuple[Kind, str]:
         if not os.access(real, os.R_OK):
             return "unreadable", f"{named} cannot be read: permission denied"
     except FileNotFoundError:
-        return "missing", f"{named} is missing from {folder}"
+        return "missing", f"{named} is missing from {'its folder' if folder == Path() else folder}"
     except (OSError, ValueError, RuntimeError) as error:  # a name with a zero byte; links in a circle
         return "unreadable", f"{named} cannot be read: {error}"
     return file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +16,8 @@ from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import rewritten
 
 __all__ = ["ConvertOpset"]
+
+_NO_STEP = re.compile(r"No Adapter (?:From|To) Version \$?(?P<version>\d+) for (?P<op>\w+)")
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,9 @@ def tool(source: Path, result: Path, version: int) -> None:
     try:
         converted = onnx().version_converter.convert_version(load_graph(source), version)
     except RuntimeError as error:  # its C++ half puts the place in its own source before what it says
-        said = str(error).rpartition("failed: ")[2]
+        said = str(error).rpartition("failed: ")[2].strip()
+        if missing := _NO_STEP.search(said):
+            said = f"onnx's converter has no step for {missing['op']} of version {missing['version']}"
         raise ModelError(f"there is no way to opset {version}: {said}") from error
     if not converted.graph.output:
         raise ModelError("the converter left no output")

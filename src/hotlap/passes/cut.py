@@ -11,7 +11,7 @@ from hotlap.errors import TargetFailed, UsageError
 from hotlap.passes import shapes
 from hotlap.passes.draft import Draft, Origin
 from hotlap.passes.graphs import keep, reads, replace_all, sweep, sweep_opsets
-from hotlap.passes.step import Aim, Passed, unchanged
+from hotlap.passes.step import Aim, Passed, counted, unchanged
 from hotlap.tensors import nearest
 
 __all__ = ["Cut"]
@@ -64,7 +64,8 @@ class Cut:
         swept = [sweep(one) for one in (proto.graph, *proto.functions)]
         nodes, weights = (sum(counts) for counts in zip(*swept, strict=True))
         if nodes or weights:
-            notes.append(f"{nodes:,} nodes and {weights:,} weights that led to no output are gone")
+            gone = f"{counted(nodes, 'node')} and {counted(weights, 'weight')}"
+            notes.append(f"{gone} that led to no output are gone")
         inputs = dict(draft.inputs)
         if self.inputs == "drop" and (dropped := _drop_inputs(proto.graph, draft.weights)):
             inputs = {name: source for name, source in inputs.items() if name not in dropped}

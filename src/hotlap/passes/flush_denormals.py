@@ -10,7 +10,7 @@ import numpy as np
 from hotlap.model.graph import onnx, tensors
 from hotlap.passes.draft import EXTERNAL, Draft
 from hotlap.passes.numbers import read_tensor
-from hotlap.passes.step import Aim, Passed, unchanged
+from hotlap.passes.step import Aim, Passed, counted, unchanged
 
 __all__ = ["FlushDenormals"]
 
@@ -22,7 +22,8 @@ _FLOATS = {1: np.float32, 11: np.float64}
 class FlushDenormals:
     """Sets denormal weights to zero: smaller than 1.2e-38 in float32, 2.2e-308 in float64.
 
-    Many CPUs compute with them up to a hundred times slower, and no answer hangs on them.
+    Many CPUs compute with them up to a hundred times slower. Next to any ordinary number they round away; of
+    an answer that comes from them alone nothing is left, which the proof then shows.
     """
 
     name: ClassVar[str] = "flush-denormals"
@@ -40,7 +41,7 @@ class FlushDenormals:
         for number, tensor in enumerate(tensors(proto)):
             if number in flushed:
                 notes.append(_flush(draft, tensor))
-        shown = [*notes[:5], *([f"and {len(notes) - 5:,} weights more"] if len(notes) > 5 else [])]
+        shown = [*notes[:5], *([f"and {counted(len(notes) - 5, 'weight')} more"] if len(notes) > 5 else [])]
         return Passed(draft.edited(proto), tuple(shown))
 
     def ensures(self, before: Draft, after: Draft) -> str:
@@ -68,4 +69,4 @@ def _flush(draft: Draft, tensor: Any) -> str:
     flushed = onnx().numpy_helper.from_array(values.reshape(tuple(tensor.dims)), tensor.name)
     tensor.CopyFrom(flushed)
     where = ", now inside the file" if external else ""
-    return f'weight "{tensor.name}": {int(small.sum()):,} of {small.size:,} elements became 0{where}'
+    return f'weight "{tensor.name}": {int(small.sum()):,} of {counted(small.size, "element")} became 0{where}'

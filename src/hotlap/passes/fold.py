@@ -13,7 +13,7 @@ from hotlap.passes import face, shapes
 from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import all_graphs
 from hotlap.passes.merging import merge_equal
-from hotlap.passes.step import Aim, Passed, unchanged
+from hotlap.passes.step import Aim, Passed, counted, unchanged
 from hotlap.passes.tools import rewritten
 
 __all__ = ["Fold"]
@@ -52,7 +52,7 @@ class Fold:
         made = face.restored(draft, made.edited(proto), self.name)
         notes = _notes(draft, made)
         if merged:
-            notes = (*notes, f"{merged:,} weights that were there already are stored once")
+            notes = (*notes, f"stored once: {counted(merged, 'weight')} that had an equal")
         # The tool renumbers nodes and spells weights anew even where there was nothing to do.
         return Passed(made, notes) if notes else unchanged(draft, "nothing to fold")
 
@@ -79,7 +79,7 @@ def _notes(before: Draft, after: Draft) -> tuple[str, ...]:
     (nodes, _), (nodes_now, _) = counts
     if counts[0] == counts[1]:
         return ()
-    return (f"{nodes:,} nodes became {nodes_now:,}",)
+    return (f"{counted(nodes, 'node')} became {nodes_now:,}",)
 
 
 def tool(source: Path, result: Path) -> None:

@@ -11,7 +11,7 @@ from hotlap.errors import UsageError
 from hotlap.passes import face
 from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import names, part_names, sweep_opsets
-from hotlap.passes.step import Aim, Passed, unchanged
+from hotlap.passes.step import Aim, Passed, counted, unchanged
 from hotlap.passes.tools import rewritten
 from hotlap.runtime import open as open_model
 
@@ -89,7 +89,7 @@ def _notes(before: Draft, after: Draft) -> tuple[str, ...]:
     if old == new:
         return ()
     gained = [f"{count} {op}" for op, count in (new - old).most_common()]
-    counts = f"{before.node_count():,} nodes became {after.node_count():,}"
+    counts = f"{counted(before.node_count(), 'node')} became {after.node_count():,}"
     return (counts, *([f"new: {', '.join(gained)}"] if gained else []))
 
 

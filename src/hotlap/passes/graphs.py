@@ -23,6 +23,7 @@ __all__ = [
     "set_property",
     "sweep",
     "sweep_opsets",
+    "sweep_weights",
     "symbol_of",
 ]
 
@@ -191,6 +192,26 @@ def sweep(graph: Any) -> tuple[int, int]:
         keep(graph.value_info, lambda v: v.name in known)
         keep(graph.quantization_annotation, lambda a: a.tensor_name in known)
     return nodes, weights
+
+
+def sweep_weights(graph: Any) -> int:
+    """Remove the weights that nothing reads and that are no inputs, in the graphs inside as well.
+
+    Returns:
+        how many went.
+    """
+    alive = {v.name for v in (*graph.input, *graph.output)}
+    gone = 0
+    for node in graph.node:
+        alive |= reads(node)
+        gone += sum(sweep_weights(inner) for inner in inner_graphs(node))
+    gone += keep(graph.initializer, lambda t: t.name in alive)
+    gone += keep(graph.sparse_initializer, lambda s: s.values.name in alive)
+    if gone:
+        known = names_in(graph)
+        keep(graph.value_info, lambda v: v.name in known)
+        keep(graph.quantization_annotation, lambda a: a.tensor_name in known)
+    return gone
 
 
 def _sweep_nodes(graph: Any, alive: set[str]) -> int:

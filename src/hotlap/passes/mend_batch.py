@@ -224,7 +224,8 @@ def _without_rows(after: Draft) -> str:
             break
     return (
         f'output "{value.name}" [{shape}] does not carry the rows ("{batch}") on one axis, as far as its '
-        "shape can be told, so several rows cannot be compared with single ones"
+        "shape can be told, so several rows cannot be compared with single ones; keep other outputs first "
+        "(--pass cut:NAME), or export the model again with a free batch"
     )
 
 

@@ -19,12 +19,13 @@ from hotlap.passes.draft import Draft
 from hotlap.passes.feeding import ROWS, made_feeds, single_rows
 from hotlap.passes.flush_denormals import FlushDenormals
 from hotlap.passes.fold import Fold
+from hotlap.passes.graphs import sweep_weights
 from hotlap.passes.optimised import Optimised
 from hotlap.passes.proof import prove, readable
 from hotlap.passes.saving import SOURCE, Written, check_destination, written
 from hotlap.passes.soundness import check_source
 from hotlap.passes.speed import CpuTime, cpu_time, too_slow
-from hotlap.passes.step import Applied, Pass, apply, changed_aims
+from hotlap.passes.step import Applied, Pass, apply, changed_aims, counted
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
 from hotlap.verify import Verdict
 
@@ -91,12 +92,26 @@ def optimize(
     applied = apply(draft, chosen, strict=passes is not None)
     if applied.draft is draft:
         return _outcome(source, draft, applied, "no pass changed anything")
+    applied = _without_dead_weights(applied)
     with _in_place(draft, applied, source, Path(out) if out is not None else None) as files:
         return _judged(
             source, draft, applied, files, chosen,
             writes=out is not None, given=given, level=level, scores=scores,
             workload=(workload or WORKLOAD) if measure else None, tell=tell,
         )  # fmt: skip
+
+
+def _without_dead_weights(applied: Applied) -> Applied:
+    """Passes leave weights behind that nothing reads any more: a runtime would load them and warn of each."""
+    proto = applied.draft.copy()
+    gone = sweep_weights(proto.graph)
+    if not gone:
+        return applied
+    told = f"{counted(gone, 'weight')} that nothing reads {'is' if gone == 1 else 'are'} gone"
+    last = max(number for number, step in enumerate(applied.steps) if step.changed)
+    steps = list(applied.steps)
+    steps[last] = msgspec.structs.replace(steps[last], notes=(*steps[last].notes, told))
+    return Applied(applied.draft.edited(proto), tuple(steps))
 
 
 @contextlib.contextmanager

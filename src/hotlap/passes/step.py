@@ -12,7 +12,7 @@ import msgspec
 from hotlap.errors import UsageError, VerificationFailed
 from hotlap.passes.draft import Draft
 
-__all__ = ["Applied", "Pass", "Passed", "Step", "apply", "unchanged"]
+__all__ = ["Applied", "Pass", "Passed", "Step", "apply", "counted", "unchanged"]
 
 log = logging.getLogger("hotlap.passes")
 
@@ -84,6 +84,11 @@ class Applied:
 def unchanged(draft: Draft, *why: str) -> Passed:
     """Nothing was to do."""
     return Passed(draft, why or ("nothing to change",))
+
+
+def counted(number: int, thing: str) -> str:
+    """``1 node``, ``2,000 nodes``."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def apply(draft: Draft, passes: Iterable[Pass], *, strict: bool = True) -> Applied:

@@ -34,7 +34,7 @@ from hotlap.verify.noise import has_floats, moved, nudge, unoptimised
 from hotlap.verify.span import Span, spans
 from hotlap.verify.tallies import Tallies
 from hotlap.verify.tally import Tally
-from hotlap.verify.weights import difference
+from hotlap.verify.weights import difference, not_finite
 
 __all__ = ["BisectRequest"]
 
@@ -184,7 +184,7 @@ class _Finite:
     def _divergence(self, at: Value, number: int, array: Any) -> Divergence:
         place = np.unravel_index(int(np.argmin(np.isfinite(array))), array.shape)
         node = self.nodes[at]
-        seen = tuple(Seen(name=v, agrees=True, said="finite") for v in node.inputs if v)
+        seen = tuple(self._seen(node, v, number) for v in node.inputs if v)
         return Divergence(
             kind="not finite",
             node=node.label,
@@ -195,6 +195,19 @@ class _Finite:
             inputs=seen,
             input=number,
         )
+
+    def _seen(self, node: Node, name: str, number: int) -> Seen:
+        """What a node reads: a weight's own numbers, what was given, or what a node before it made."""
+        weight = self.side.walk.constant(node.scope, name)
+        if weight is not None:
+            told = not_finite(weight, self.side.home)
+            return Seen(name=name, agrees=not told, said=f"a weight: {told or 'finite'}")
+        given = None if node.scope.path else self.feeds[number].get(name)
+        if isinstance(given, np.ndarray) and given.dtype.kind == "f" and not _finite(given):
+            return Seen(name=name, agrees=False, said="given from outside, and not finite there")
+        if name in self.skipped:
+            return Seen(name=name, agrees=None, said="not looked at")
+        return Seen(name=name, agrees=True, said="finite")
 
 
 def _finite(array: Any) -> bool:

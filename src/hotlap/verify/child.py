@@ -134,8 +134,6 @@ def _save_source(source: FeedSource, folder: Path) -> None:
 def _run(runner: Any, one: Pass, feeds: Path, folder: Path) -> None:
     start = perf_counter()
     tallies = Tallies(unpacked_spans(one.spans)) if one.against else None
-    refused: InputError | None = None
-    answered = False
     for number, feed in _numbered(feeds, one):
         try:
             outputs = named(
@@ -144,17 +142,13 @@ def _run(runner: Any, one: Pass, feeds: Path, folder: Path) -> None:
         except InputError as error:
             if not one.refusals:
                 raise
-            refused = error
             save_refusal(answer_file(folder, number), str(error))
             continue
-        answered = True
         if tallies is None:
             save_answer(answer_file(folder, number), outputs)
         else:
             before = load_answer(answer_file(Path(one.against or ""), number))
             tallies.add(number, before, normal(outputs))
-    if refused is not None and not answered:
-        raise refused
     if tallies is not None:
         (folder / NOISE).write_bytes(msgspec.msgpack.encode(tallies.as_noise()))
     (folder / SECONDS).write_text(str(perf_counter() - start), "utf-8")

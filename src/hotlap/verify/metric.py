@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -91,17 +93,27 @@ def measured_change(
         seed: of the resampling.
 
     Raises:
-        UsageError: the metric fails, or gives something else than numbers.
+        UsageError: the metric fails, gives something else than finite numbers, or another number of scores
+            than there are inputs or rows.
 
     Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), 8.4 and 13.3; Hanley and
     Lippman-Hand, JAMA 249 (1983), 1743 (the rule of three).
     """
     given = () if labels is None else (list(labels),)
     one, two = (_called(metric, list(feeds), list(side), *given) for side in (before, after))
+    _check_finite(one, "reference")
+    if _finite_answers(after):  # where the candidate answers NaN, so may the metric: that is its verdict
+        _check_finite(two, "candidate")
     if one.shape != two.shape:
         raise UsageError(f"the metric gave {one.size} scores for one side and {two.size} for the other")
     if one.ndim == 0:
         return _by_calls(metric, feeds, before, after, labels, float(one), float(two), seed)
+    if one.size not in (len(feeds), rows):
+        of_rows = f" of {rows:,} rows" if rows else ""
+        raise UsageError(
+            f"the metric gave {one.size:,} scores for {len(feeds):,} inputs{of_rows}: "
+            "return one score for each input or each row, or a single number for all of them"
+        )
     per: Literal["row", "input"] = "row" if one.size == rows and one.size != len(feeds) else "input"
     low, high = paired_interval(one, two, seed)
     return Change(
@@ -153,7 +165,7 @@ def _called(metric: Metric, *arguments: Any) -> npt.NDArray[np.float64]:
     try:
         given = metric(*arguments)
     except Exception as error:
-        raise UsageError(f"the metric failed: {type(error).__name__}: {error}") from error
+        raise UsageError(f"the metric failed: {type(error).__name__}: {error}{_place(error)}") from error
     try:
         scores = np.asarray(given, np.float64)
     except (TypeError, ValueError):
@@ -163,6 +175,27 @@ def _called(metric: Metric, *arguments: Any) -> npt.NDArray[np.float64]:
     if scores.ndim > 1 or not scores.size:
         raise UsageError(f"the metric gave an array of shape {list(scores.shape)}; one score a row is wanted")
     return scores
+
+
+def _place(error: Exception) -> str:
+    """The last line of the user's own file that the error passed through; "" where it is not known."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call in here
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+
+
+def _check_finite(scores: npt.NDArray[np.float64], side: str) -> None:
+    """Raises UsageError: a score is NaN or infinite, though the answers are not."""
+    odd = np.flatnonzero(~np.isfinite(scores))
+    if odd.size:
+        which = f" (score {odd[0]:,} of {scores.size:,})" if scores.ndim else ""
+        value = scores.flat[odd[0]]
+        raise UsageError(f"the metric gave {value} on the {side}'s answers{which}: return finite numbers")
+
+
+def _finite_answers(answers: Sequence[Mapping[str, Any]]) -> bool:
+    arrays = (value for answer in answers for value in answer.values() if isinstance(value, np.ndarray))
+    return all(bool(np.isfinite(array).all()) for array in arrays if array.dtype.kind == "f")
 
 
 def _by_calls(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hotlap.model.graph import onnx
 
-__all__ = ["difference"]
+__all__ = ["difference", "not_finite"]
 
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
 
@@ -36,6 +36,22 @@ def difference(before: Any, after: Any, home: Path, other_home: Path) -> str:
     index = f"[{', '.join(str(int(i)) for i in place)}]" if place else ""
     many = f"{int(differs.sum()):,} of {differs.size:,} values differ"
     return f"{many}, the first{index}: {one[place]:.6g} became {two[place]:.6g}"
+
+
+def not_finite(tensor: Any, home: Path) -> str:
+    """How many values of a ``TensorProto`` are NaN or +infinity, in words; "" where none is.
+
+    -infinity is how masks are written. The arguments are those of `difference`.
+    """
+    values = _values(tensor, home)
+    if values.dtype.kind != "f":
+        return ""
+    odd = np.isnan(values) | np.isposinf(values)
+    if not odd.any():
+        return ""
+    place = np.unravel_index(int(np.argmax(odd)), odd.shape)
+    index = f"[{', '.join(str(int(i)) for i in place)}]" if place else ""
+    return f"{int(odd.sum()):,} of {odd.size:,} values not finite, the first{index}: {values[place]}"
 
 
 def _values(tensor: Any, home: Path) -> npt.NDArray[Any]:

@@ -144,7 +144,8 @@ def _read(files: list[Path]) -> dict[str, Any]:
 def _shown(model: RealModel) -> list[str]:
     """What the command prints about a model, line by line."""
     done = subprocess.run(
-        [sys.executable, "-m", "hotlap", "inspect", "--fail-on", "never", str(model.path)],
+        [sys.executable, "-m", "hotlap", "inspect", "--fail-on", "never", model.path.name],
+        cwd=model.path.parent,  # where its name alone is a path
         env={**os.environ, "COLUMNS": "100"},
         capture_output=True,
         text=True,

@@ -142,3 +142,14 @@ def test_a_cycle_and_unknown_names_are_compared_all_the_same() -> None:
     ours, theirs = (of(tiny.node("Neg", [n], ["h"]), tiny.node("Abs", ["h"], ["y"])) for n in ("y", "no"))
     assert changes(ours, ours) == []
     assert ('Neg "→ h"', "input 0", "y", "no") in changes(ours, theirs)
+
+
+def test_one_name_for_another_value_is_told_by_what_makes_it() -> None:
+    ours, theirs = chain(["a", "b"]), chain(["a", "b"])
+    theirs.graph.node[0].op_type = "Exp"
+    assert ('Sub "→ y"', "input 0", 'Neg "→ a"', 'Exp "→ a"') in changes(ours, theirs)
+    del theirs.graph.node[0]
+    theirs.graph.initializer.append(numpy_helper.from_array(np.zeros(4, np.float32), "a"))
+    assert ('Sub "→ y"', "input 0", 'Neg "→ a"', 'weight "a"') in changes(ours, theirs)
+    theirs.graph.initializer.pop()
+    assert ('Sub "→ y"', "input 0", 'Neg "→ a"', '"a", which nothing makes') in changes(ours, theirs)

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto as T
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from hotlap import inspect as room
 from hotlap.bench import save_feeds
@@ -80,6 +80,12 @@ def dead_node(inside: str = "") -> onnx.ModelProto:
     return made
 
 
+def dead_weight() -> onnx.ModelProto:
+    made = tiny.mlp()
+    made.graph.initializer.append(numpy_helper.from_array(np.zeros(3, np.float32), "dead"))
+    return made
+
+
 def fixed_condition(computed: bool = False) -> onnx.ModelProto:
     """An `If` whose condition is a weight, or follows from one."""
     made = tiny.branch()
@@ -130,6 +136,7 @@ MODELS: list[tuple[str, str, Make, dict[str, Any]]] = [
     ("HL407", "graph", dead_node, {}),
     ("HL407", "branch", lambda: dead_node("branch"), {}),
     ("HL407", "function", lambda: dead_node("function"), {}),
+    ("HL407", "weight", dead_weight, {}),
     ("HL408", "weight", fixed_condition, {}),
     ("HL408", "computed", lambda: fixed_condition(True), {}),
     ("HL409", "weight", uniform, {}),

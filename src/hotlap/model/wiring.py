@@ -123,7 +123,7 @@ class _Pair:
         for place in range(reads):
             names = [n.inputs[place] if place < len(n.inputs) else "" for n in (one, other)]
             if not self._alike(*names):
-                yield one, f"input {place}", names[0] or None, names[1] or None
+                yield one, f"input {place}", *self._told(names[0], names[1])
         made = [tuple(map(bool, n.outputs)) for n in (one, other)]
         if made[0] != made[1]:
             yield one, "outputs", str(sum(made[0])), str(sum(made[1]))
@@ -140,13 +140,14 @@ class _Pair:
         for before, after in names:
             maker = self._a.makers.get(before) or self._b.makers.get(after)
             if maker is not None and not self._alike(before, after):
-                told = [(s.makers[v].label if v in s.makers else v) for s, v in self._sides(before, after)]
-                if told[0] == told[1]:
-                    told = [f"{n} of {t}" for n, t in zip((before, after), told, strict=True)]
-                yield maker, f'output "{before}"', told[0], told[1]
+                yield maker, f'output "{before}"', *self._told(before, after, origins=True)
 
-    def _sides(self, before: str, after: str) -> tuple[tuple[Scope, str], tuple[Scope, str]]:
-        return (self._a, before), (self._b, after)
+    def _told(self, before: str, after: str, origins: bool = False) -> tuple[str | None, str | None]:
+        """Two values by their names; where those are equal, by what makes them."""
+        if before != after and not origins:
+            return before or None, after or None
+        one, other = _origin(self._a, before), _origin(self._b, after)
+        return one, f"another {other}" if one == other else other
 
     def _alike(self, before: str, after: str) -> bool:
         """Whether two names mean the same value, or what two nodes make that are compared by themselves."""
@@ -174,6 +175,21 @@ def _matched(
     left[:] = [n for n in left if n not in found]
     right[:] = [n for n in right if n not in taken]
     return found
+
+
+def _origin(scope: Scope, value: str) -> str:
+    here: Scope | None = scope
+    while here is not None:
+        if value in here.makers:
+            maker = here.makers[value]
+            place = maker.outputs.index(value)
+            return f"output {place} of {maker.label}" if place else maker.label
+        if value in here.weights:
+            return f'weight "{value}"'
+        if value in here.inputs:
+            return f'input "{value}"'
+        here = here.outer
+    return f'"{value}", which nothing makes'
 
 
 def _declared(scope: Scope) -> list[str]:

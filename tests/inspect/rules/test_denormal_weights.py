@@ -50,3 +50,21 @@ def test_zeros_and_small_normal_numbers_are_left_alone(tmp_path: Path, weights: 
 
 def test_half_precision_computes_them_as_ordinary_numbers(tmp_path: Path) -> None:
     assert found(rule, holding(np.full((8, 8), 1e-6, np.float16)), tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "last"),
+    [
+        (5, "4 of 8 numbers of w4 are denormal (50 %)"),
+        (6, "1 more weight holds 3 denormal numbers: w5"),
+        (7, "2 more weights hold 5 denormal numbers: w5, w6"),
+    ],
+)
+def test_after_five_weights_the_others_are_told_together(tmp_path: Path, count: int, last: str) -> None:
+    names = ["x", *(f"h{n}" for n in range(count - 1)), "y"]
+    nodes = [tiny.node("Add", [names[n], f"w{n}"], [names[n + 1]]) for n in range(count)]
+    weights = {f"w{n}": np.array([1e-39] * (8 - n) + [1] * n, np.float32) for n in range(count)}
+    told = found(rule, small(nodes, None, weights), tmp_path)
+    assert len(told) == min(count, 6)
+    assert told[-1].message == last and {f.severity for f in told} == {"warning"}
+    assert {f.fix for f in told} == {rule.RULE.mend}

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import onnx
 from onnx import TensorProto as T
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from hotlap.inspect.rules import unused_output
 from tests import tiny
@@ -73,3 +74,30 @@ def test_a_long_dead_end_is_found_whole_in_any_order(tmp_path: Path) -> None:
     built.graph.node.extend([*chain, tiny.node("Neg", ["h"], ["d0"])])
     (finding,) = found(unused_output, built, tmp_path)
     assert finding.cost == "301 of 304 nodes, run on every call"
+
+
+def test_weights_that_nobody_reads_are_found_together(tmp_path: Path) -> None:
+    built = tiny.mlp()
+    for name, size in {"dead": 3, "gone": 4, "input": 5}.items():
+        built.graph.initializer.append(numpy_helper.from_array(np.zeros(size, np.float32), name))
+    (finding,) = found(unused_output, made(built, "input"), tmp_path)
+    assert (finding.severity, finding.tensor) == ("info", "dead")
+    assert finding.message == "2 weights are read by nobody: dead, gone"
+    assert finding.cost == "28 bytes of the file"
+    assert finding.fix == unused_output.RULE.mend
+
+
+def test_a_weight_that_is_an_output_or_read_inside_is_used(tmp_path: Path) -> None:
+    built = tiny.branch()
+    for name in ("out", "inner", "dead"):
+        built.graph.initializer.append(numpy_helper.from_array(np.zeros(3, np.float32), name))
+    built.graph.output.append(tiny.info("out", T.FLOAT, [3]))
+    built.graph.node[2].attribute[0].g.node[0].input[0] = "inner"
+    (finding,) = found(unused_output, built, tmp_path)
+    assert finding.message == "1 weight is read by nobody: dead"
+
+
+def made(built: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """With a weight among the inputs, which is what the caller may give."""
+    built.graph.input.append(tiny.info(name, T.FLOAT, [5]))
+    return built

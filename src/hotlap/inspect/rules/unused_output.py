@@ -1,4 +1,4 @@
-"""HL407: nodes that lead nowhere, and outputs that are made for nobody."""
+"""HL407: nodes that lead nowhere, weights that nobody reads, and outputs that are made for nobody."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hotlap.inspect.case import Case
 from hotlap.inspect.finding import Finding, Rule
 from hotlap.model.operators import optional_outputs
-from hotlap.model.walk import ONNX, Node, Walk
+from hotlap.model.walk import ONNX, Node, Scope, Walk
 
 RULE = Rule(code="HL407", name="unused-output", title="Work whose result nobody reads", severity="warning")
 _MOST_NAMED = 3
@@ -26,6 +26,7 @@ def find(case: Case) -> Iterator[Finding]:
             cost=f"{len(working)} of {case.anatomy.nodes} nodes, run on every call",
             fix=RULE.mend,
         )
+    yield from _weights(case)
     for op, nodes in _for_nobody(case, dead).items():
         first, value = nodes[0]
         yield RULE.found(
@@ -35,6 +36,28 @@ def find(case: Case) -> Iterator[Finding]:
             tensor=value,
             fix="leave that output's name empty when exporting",
         )
+
+
+def _weights(case: Case) -> Iterator[Finding]:
+    """At most one finding. ORT leaves such weights out while it loads the model, with a warning for each."""
+    scopes = {scope.path: scope for scope in case.walk.scopes}
+    unread = [w for w in case.weights.values() if _is_unread(case.walk, scopes.get(w.scope), w.value)]
+    if unread:
+        named = ", ".join(w.value for w in unread[:_MOST_NAMED])
+        yield RULE.found(
+            f"{len(unread)} weight{'s are' if len(unread) > 1 else ' is'} read by nobody: {named}"
+            f"{', …' if len(unread) > _MOST_NAMED else ''}",
+            severity="info",
+            tensor=unread[0].value,
+            cost=f"{sum(w.nbytes for w in unread):,} bytes of the file",
+            fix=RULE.mend,
+        )
+
+
+def _is_unread(walk: Walk, scope: Scope | None, value: str) -> bool:
+    if scope is None or value not in scope.weights or value in scope.inputs:
+        return False  # what a caller may give is HL404's and HL413's
+    return not walk.readers(scope, value) and not walk.is_output(scope, value)
 
 
 def _dead(walk: Walk) -> set[Node]:

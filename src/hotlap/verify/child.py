@@ -46,7 +46,7 @@ class Pass(msgspec.Struct, kw_only=True):
         optional: where it fails, the reason is written to `FAILED` in its folder and the next pass goes on.
         against: a folder of answers: nothing is kept but how far these differ from them, in `NOISE`.
         spans: of the outputs, by `packed_spans`; for `against`.
-        refusals: an input that the target does not take is noted instead of its answer, unless it takes none.
+        refusals: an input that the target does not take is noted instead of its answer.
         names: of the outputs, for a callable that gives them without names.
     """
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from hotlap.inspect.case import Case
 from hotlap.inspect.finding import Finding, Rule, Severity
 from hotlap.inspect.shapes import shapes
+from hotlap.model.graph import signature
 from hotlap.runtime.probe.making import is_mask
 
 RULE = Rule(
@@ -24,7 +25,8 @@ RULE = Rule(
 def find(case: Case) -> Iterator[Finding]:
     facts = case.ran.facts if case.ran else None
     sensitive = [axis for axis, how in (facts.padding if facts else {}).items() if how == "sensitive"]
-    severity: Severity = "warning" if any(map(is_mask, case.anatomy.inputs)) else "info"
+    inputs, _ = signature(case.walk.model)
+    severity: Severity = "warning" if any(map(is_mask, inputs)) else "info"
     for axis in sensitive:
         scale = next(case.walk.nodes("DynamicQuantizeLinear", "com.microsoft.DynamicQuantizeMatMul"), None)
         why = f": {scale.label} takes its scale from padding too" if scale else ""

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from hotlap.bench import Comparison, Target, Workload, compare, load_feeds
-from hotlap.errors import TargetFailed
+from hotlap.errors import InputError, TargetFailed, UsageError
 from hotlap.model import Model
 from hotlap.passes.cut import Cut
 from hotlap.passes.draft import Draft
@@ -24,6 +24,7 @@ from hotlap.passes.proof import prove, readable
 from hotlap.passes.saving import SOURCE, Written, check_destination, written
 from hotlap.passes.step import Applied, Pass, apply, changed_aims
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
+from hotlap.tensors import TensorSpec, check_feed, nearest
 from hotlap.verify import Verdict
 
 __all__ = ["default_passes", "optimize"]
@@ -72,7 +73,8 @@ def optimize(
     Raises:
         ModelError: the model is broken.
         VerificationFailed: what a pass made is not what it promises.
-        UsageError: a pass does not apply, or `out` makes no sense.
+        UsageError: a pass does not apply, or `out` or another argument makes no sense.
+        InputError: `data` does not fit the model.
         TargetFailed: the model does not run, or a pass's tool crashed.
         StorageError: no room; nothing half-written is left.
     """
@@ -81,7 +83,8 @@ def optimize(
     if out is not None:
         check_destination(source.path, source.files(), Path(out), force=force)
     draft = Draft.load(path)
-    given = None if data is None else _loaded(data, rows)
+    _check_scores(scores or {}, draft.output_names)
+    given = None if data is None else _loaded(data, rows, source.inputs)
     chosen = [_given(one, given) for one in (default_passes() if passes is None else passes)]
     tell(0.05, "passes")
     applied = apply(draft, chosen, strict=passes is not None)
@@ -93,6 +96,14 @@ def optimize(
             writes=out is not None, given=given, level=level, scores=scores,
             workload=(workload or WORKLOAD) if measure else None, tell=tell,
         )  # fmt: skip
+
+
+def _check_scores(scores: Mapping[str, int], outputs: Sequence[str]) -> None:
+    """Raises UsageError: an output is named that the source does not have."""
+    for name in scores:
+        if name not in outputs:
+            hint = nearest(name, outputs)
+            raise UsageError(f'scores: no output "{name}"{hint}; there are {", ".join(outputs)}')
 
 
 @contextlib.contextmanager
@@ -153,10 +164,18 @@ def _judged(
     )  # fmt: skip
 
 
-def _loaded(data: Feeds, rows: bool) -> list[dict[str, Any]]:
-    if isinstance(data, str | Path):
-        return load_feeds(data, rows=rows)
-    return [dict(feed) for feed in data or ()]
+def _loaded(data: Feeds, rows: bool, inputs: Sequence[TensorSpec]) -> list[dict[str, Any]]:
+    """Raises InputError: one does not fit the model; UsageError: there is none."""
+    feeds = load_feeds(data, rows=rows) if isinstance(data, str | Path) else list(data or ())
+    if not feeds:
+        raise UsageError("data: there are no inputs in it")
+    fitting = []
+    for number, feed in enumerate(feeds, 1):
+        try:
+            fitting.append(check_feed(inputs, feed))
+        except InputError as error:
+            raise InputError([f"feed {number}: {problem}" for problem in error.problems]) from None
+    return fitting
 
 
 def _given(one: Pass, feeds: list[dict[str, Any]] | None) -> Pass:

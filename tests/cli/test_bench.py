@@ -282,3 +282,11 @@ def test_the_ways_as_json_and_with_data(
     ways = {w["name"]: w for w in json.loads(out)["ways"]}
     assert code == 0 and ways["run(None, feed)"]["ratio"] == 1
     assert run(capsys, "--calls", model, "--against", model)[0] == 2
+
+
+@pytest.mark.parametrize("option", ["--save", "--history"])
+def test_the_model_is_not_written_over(option: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = model.read_bytes()
+    code, _, err = run(capsys, model, "--seconds", "0.05", "--processes", "1", option, model)
+    assert code == 2 and "is what is read here; name another file to write" in err
+    assert model.read_bytes() == before

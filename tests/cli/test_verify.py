@@ -198,3 +198,29 @@ def test_wrong_usage_is_one_clear_line(
     assert run(*arguments) == code
     err = capsys.readouterr().err
     assert said in err and err.count("\n") <= 1
+
+
+def test_nothing_that_is_read_is_written_over(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny.save(tiny.mlp(seed=1), Path("b.onnx"))
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    for place, told in (
+        ("a.onnx", 'name a file that ends in ".npz"'),
+        ("data/000000.npz", "is what is read here"),
+    ):
+        assert run("a.onnx", "b.onnx", "--data", "data", "--save-worst", place) == 2
+        assert told in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+def test_a_drop_without_a_metric_means_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("a.onnx", "a.onnx", "--max-drop", "1%") == 2
+    assert "--max-drop is for a --metric" in capsys.readouterr().err
+
+
+def test_two_files_of_one_name_are_told_by_their_folders(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "other").mkdir()
+    tiny.save(tiny.mlp(), here / "other" / "a.onnx")
+    assert run("a.onnx", "other/a.onnx") == 0
+    assert capsys.readouterr().out.startswith("other/a.onnx against a.onnx\n")

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from hotlap.bench import Workload
-from hotlap.errors import UsageError
+from hotlap.errors import HotlapError, UsageError
 from hotlap.passes import Draft, Passed, Step, named_pass, optimising, optimize
 from hotlap.passes.step import Aim
 from hotlap.runtime import file_digest
@@ -214,3 +214,44 @@ def test_a_result_that_does_not_load_is_refused(tmp_path: Path) -> None:
     found = optimize(path, [Broken()], tmp_path / "out.onnx", measure=False)
     assert not found.written and "candidate: " in found.reason
     assert isinstance(found.steps[0], Step) and draft_of(tiny.mlp(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            {"data": [{"y": np.zeros((1, 16), np.float32)}]},
+            'feed 1: input "y": the model has no input of that',
+        ),
+        ({"data": [rng_feed(x=(1, 16)), {"x": np.zeros((1, 16))}]}, 'feed 2: input "x": got float64'),
+        ({"data": [rng_feed(x=(1, 8))]}, "axis 1 has size 8, expected 16"),
+        ({"data": []}, "there are no inputs in it"),
+        ({"scores": {"z": 1}}, 'scores: no output "z".*there are y'),
+        ({"scores": {"y": 5}}, "there is no axis 5"),
+        ({"level": "good"}, "good"),
+    ],
+)
+def test_arguments_that_do_not_fit_write_nothing(given: dict[str, Any], told: str, tmp_path: Path) -> None:
+    path = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    with pytest.raises(HotlapError, match=told):
+        done(path, "fuse:extended", **given)
+    assert {p.name for p in tmp_path.iterdir()} == {"m.onnx"}
+
+
+def test_a_file_format_that_is_not_read_here_is_compared_by_its_graph(tmp_path: Path) -> None:
+    model = tiny.mlp()
+    model.ir_version = 99
+    path = tiny.save(model, tmp_path / "m.onnx")
+    found = optimize(path, [named_pass("lower-ir")], tmp_path / "out.onnx")
+    assert found.written and found.not_measured == "the source does not load here"
+    assert "whose IR version is 99; its graph was compared under IR version 8" in found.verdict.notes[0]
+
+
+def test_an_input_that_was_dropped_is_still_asked_of_the_source(tmp_path: Path) -> None:
+    model = tiny.add()
+    model.graph.input.append(tiny.info("unread", onnx.TensorProto.FLOAT, ["N", 2]))
+    path = tiny.save(model, tmp_path / "m.onnx")
+    found = done(path, "cut:inputs=drop")
+    assert found.written and Draft.load(tmp_path / "out.onnx").input_names == ("x",)
+    data = [{**rng_feed(x=(2, 4)), "unread": np.zeros((2, 2), np.float32)}]
+    assert done(path, "cut:inputs=drop", data=data, force=True).written

@@ -14,6 +14,7 @@ from hotlap.passes.draft import Draft
 from hotlap.passes.external_weights import ExternalWeights
 from hotlap.passes.saving import check_destination, written
 from hotlap.passes.step import apply
+from hotlap.plan.files import storage_error
 from tests import tiny
 from tests.passes.asking import answers, assert_same, draft_of, rng_feed
 
@@ -88,6 +89,23 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(StorageError, match="the disk is full"):
         put(draft, out)
     assert out.read_bytes() == b"old" and names(tmp_path) == {"m.onnx", "source.onnx"}
+
+
+@pytest.mark.parametrize("what", ["copy_sparse", "write_whole"])
+def test_the_message_names_the_file_that_was_asked_for(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, *_: Any) -> None:
+        error = OSError(errno.ENOSPC, "No space left on device")
+        if what == "copy_sparse":
+            raise error
+        raise storage_error(path, error) from error
+
+    draft = apply(draft_of(tiny.mlp(), tmp_path, "source.onnx"), [ExternalWeights(0)]).draft
+    monkeypatch.setattr(saving, what, full)
+    with pytest.raises(StorageError) as caught:
+        put(draft, tmp_path / "m.onnx")
+    assert str(caught.value) == f"{tmp_path / 'm.onnx'}: not written: the disk is full; make room"
 
 
 def test_an_interrupt_leaves_the_old_file(tmp_path: Path) -> None:

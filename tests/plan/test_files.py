@@ -10,8 +10,8 @@ from typing import BinaryIO
 
 import pytest
 
-from hotlap.errors import StorageError
-from hotlap.plan.files import check_writable, storage_error, write_whole
+from hotlap.errors import StorageError, UsageError
+from hotlap.plan.files import check_apart, check_writable, storage_error, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -177,3 +177,17 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, write: Callable[
             write(path)
     assert pipe.is_fifo() and link.is_symlink()
     assert names(tmp_path) == ["link", "pipe"]
+
+
+def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
+    model, data = tmp_path / "m.onnx", tmp_path / "data"
+    model.write_bytes(b"model")
+    data.mkdir()
+    (data / "0.npz").write_bytes(b"feed")
+    link = tmp_path / "link"
+    link.symlink_to(model)
+    for path in (model, link, data / "0.npz"):
+        with pytest.raises(UsageError, match="is what is read here; name another file to write"):
+            check_apart(path, [model, data])
+    for path in (tmp_path / "new", data / "new.npz"):
+        check_apart(path, [model, data, tmp_path / "missing"])

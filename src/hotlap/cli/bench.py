@@ -29,7 +29,7 @@ from hotlap.cli.console import SAID_NO, common_options, print_json, progress
 from hotlap.cli.measured import document, print_comparisons, print_measurement
 from hotlap.cli.types import DURATION, PERCENT
 from hotlap.errors import HotlapError, TargetFailed
-from hotlap.plan.files import check_writable
+from hotlap.plan.files import check_apart, check_writable
 
 DEFAULTS = Workload()
 Show = Callable[[float, str], None]
@@ -122,6 +122,7 @@ def command(
     for file in (save, history):
         if file is not None:
             check_writable(file)
+            check_apart(file, [*(t.model for t in targets if t.model), *filter(None, [data])])
     options: dict[str, Any] = {"rows": rows}
     if keep_inputs is not None:
         options["keep_inputs"] = keep_inputs

@@ -83,7 +83,10 @@ def command(
 
     Without --data, inputs of several shapes are made to fit the signature, and the gate is exact.
     """
+    from msgspec.structs import replace
+
     from hotlap.bench.target import target_of
+    from hotlap.plan.files import check_apart
     from hotlap.verify import examine
     from hotlap.verify.given import given_data, given_labels
 
@@ -97,11 +100,17 @@ def command(
         raise click.UsageError("--metric needs --data: inputs that are made have no right answers to score")
     if level in ("close", "task") and data is None:
         raise click.UsageError(f"--level {level} needs --data: inputs that are made are judged at exact")
+    worst = None if no_save else save_worst or f"{_stem(candidate or reference)}.worst.npz"
+    if worst is not None:
+        check_apart(worst, filter(None, (data, labels)))
     inputs = None if data is None else given_data(data, rows)
     known = None if labels is None else given_labels(labels, inputs)
+    right, judged = target_of(reference), None if candidate is None else target_of(candidate)
+    if judged is not None and judged.label == right.label:  # two files of one name in two folders
+        right, judged = replace(right, label=reference), replace(judged, label=str(candidate))
     found = examine(
-        target_of(reference),
-        None if candidate is None else target_of(candidate),
+        right,
+        judged,
         inputs,
         level or ("exact" if metric is None else "task"),
         scores=dict(scores),
@@ -109,7 +118,7 @@ def command(
         metric=metric,
         max_drop=max_drop,
         labels=known,
-        save_worst=None if no_save else save_worst or f"{_stem(candidate or reference)}.worst.npz",
+        save_worst=worst,
         walk=bisect,
         timeout=timeout,
     )

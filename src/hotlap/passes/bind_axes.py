@@ -15,6 +15,8 @@ from hotlap.tensors import nearest
 
 __all__ = ["BindAxes"]
 
+LARGEST = 2**31 - 1
+"""A size that any runtime takes for one axis."""
 _PLACE = re.compile(r"(.+)\[(\d{1,3})\]")
 
 
@@ -36,9 +38,9 @@ class BindAxes:
     def __post_init__(self) -> None:
         if not self.sizes:
             raise UsageError("bind-axes: say which, as AXIS=SIZE")
-        bad = [f"{axis}={size}" for axis, size in self.sizes.items() if size < 1]
+        bad = [f"{axis}={size}" for axis, size in self.sizes.items() if not 1 <= size <= LARGEST]
         if bad:
-            raise UsageError(f"bind-axes: a size is 1 or more, got {bad[0]}")
+            raise UsageError(f"bind-axes: a size is 1 to {LARGEST:,}, got {bad[0]}")
 
     def requires(self, draft: Draft) -> str:
         return next((why for axis, size in self.sizes.items() if (why := _refusal(draft, axis, size))), "")

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from hotlap.bench import Comparison, Target, Workload, compare, load_feeds
-from hotlap.errors import TargetFailed
+from hotlap.errors import InputError, TargetFailed, UsageError
 from hotlap.model import Model
 from hotlap.passes.cut import Cut
 from hotlap.passes.draft import Draft
@@ -27,6 +27,7 @@ from hotlap.passes.soundness import check_source
 from hotlap.passes.speed import CpuTime, cpu_time, too_slow
 from hotlap.passes.step import Applied, Pass, apply, changed_aims, counted
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
+from hotlap.tensors import TensorSpec, check_feed, nearest
 from hotlap.verify import Verdict
 
 __all__ = ["default_passes", "optimize"]
@@ -76,7 +77,8 @@ def optimize(
     Raises:
         ModelError: the model is broken, or made for another runtime.
         VerificationFailed: what a pass made is not what it promises.
-        UsageError: a pass does not apply, or `out` makes no sense.
+        UsageError: a pass does not apply, or `out` or another argument makes no sense.
+        InputError: `data` does not fit the model.
         TargetFailed: the model does not run, or a pass's tool crashed.
         StorageError: no room; nothing half-written is left.
     """
@@ -86,7 +88,8 @@ def optimize(
         check_destination(source.path, source.files(), Path(out), force=force)
     draft = Draft.load(path)
     check_source(draft)
-    given = None if data is None else _loaded(data, rows)
+    _check_scores(scores or {}, draft.output_names)
+    given = None if data is None else _loaded(data, rows, source.inputs)
     chosen = [_given(one, given) for one in (default_passes() if passes is None else passes)]
     tell(0.05, "passes")
     applied = apply(draft, chosen, strict=passes is not None)
@@ -112,6 +115,14 @@ def _without_dead_weights(applied: Applied) -> Applied:
     steps = list(applied.steps)
     steps[last] = msgspec.structs.replace(steps[last], notes=(*steps[last].notes, told))
     return Applied(applied.draft.edited(proto), tuple(steps))
+
+
+def _check_scores(scores: Mapping[str, int], outputs: Sequence[str]) -> None:
+    """Raises UsageError: an output is named that the source does not have."""
+    for name in scores:
+        if name not in outputs:
+            hint = nearest(name, outputs)
+            raise UsageError(f'scores: no output "{name}"{hint}; there are {", ".join(outputs)}')
 
 
 @contextlib.contextmanager
@@ -171,10 +182,18 @@ def _judged(
     )  # fmt: skip
 
 
-def _loaded(data: Feeds, rows: bool) -> list[dict[str, Any]]:
-    if isinstance(data, str | Path):
-        return load_feeds(data, rows=rows)
-    return [dict(feed) for feed in data or ()]
+def _loaded(data: Feeds, rows: bool, inputs: Sequence[TensorSpec]) -> list[dict[str, Any]]:
+    """Raises InputError: one does not fit the model; UsageError: there is none."""
+    feeds = load_feeds(data, rows=rows) if isinstance(data, str | Path) else list(data or ())
+    if not feeds:
+        raise UsageError("data: there are no inputs in it")
+    fitting = []
+    for number, feed in enumerate(feeds, 1):
+        try:
+            fitting.append(check_feed(inputs, feed))
+        except InputError as error:
+            raise InputError([f"feed {number}: {problem}" for problem in error.problems]) from None
+    return fitting
 
 
 def _given(one: Pass, feeds: list[dict[str, Any]] | None) -> Pass:

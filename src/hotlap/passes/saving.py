@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hotlap.errors import HotlapError, UsageError
+from hotlap.errors import HotlapError, StorageError, UsageError
 from hotlap.model.graph import load_graph, tensors
 from hotlap.passes.draft import EXTERNAL, Draft, copy_sparse
 from hotlap.passes.external_weights import LARGEST_INSIDE, gathered
@@ -112,7 +112,10 @@ def _write(draft: Draft, folder: Path, out: Path, metadata: dict[str, str]) -> W
         set_property(proto, key, value)
     weights = _lay_weights(draft, proto, folder, out)
     model = folder / out.name
-    write_whole(model, proto.SerializeToString(deterministic=True))
+    try:
+        write_whole(model, proto.SerializeToString(deterministic=True))
+    except StorageError as error:  # of a file in a temporary folder that nobody has heard of
+        raise StorageError(f"{out}{str(error).removeprefix(str(model))}") from error.__cause__
     with contextlib.suppress(OSError):
         folder.chmod(0o755)
     return Written(model, weights, out)
@@ -143,13 +146,13 @@ def _lay_weights(draft: Draft, proto: Any, folder: Path, out: Path) -> Path | No
     used = {e.value for t in draft.external() for e in t.external_data if e.key == "location"}
     if not used:
         return None
-    ((location, file),) = ((name, draft.files[name]) for name in used)
+    (file,) = (draft.files[name] for name in used)
     try:
         digest = file_digest(file).removeprefix("sha256:")
         name = f"{out.stem}.{digest[:12]}.data"
         copy_sparse(file, folder / name)
     except OSError as error:
-        raise storage_error(out.parent / location, error) from error
+        raise storage_error(out, error) from error
     for tensor in tensors(proto):
         if tensor.data_location == EXTERNAL:
             for entry in tensor.external_data:

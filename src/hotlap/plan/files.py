@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from hotlap.errors import StorageError
+from hotlap.errors import StorageError, UsageError
 
-__all__ = ["check_writable", "storage_error", "write_whole"]
+__all__ = ["check_apart", "check_writable", "storage_error", "write_whole"]
 
 _ADVICE = {
     errno.ENOSPC: "the disk is full; make room",
@@ -60,6 +60,19 @@ def _refuse_other_than_file(path: Path) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if path.exists() and not path.is_file():
         raise StorageError(f"{path}: not written: it is a device, a pipe or a socket; name a file")
+
+
+def check_apart(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse to write over what is read: one of these files, or anything inside of one of these folders.
+
+    Raises:
+        UsageError: it would be.
+    """
+    path = Path(path)
+    for one in map(Path, read):
+        inside = one.is_dir() and path.exists() and one.resolve() in path.resolve().parents
+        if inside or (path.exists() and one.exists() and path.samefile(one)):
+            raise UsageError(f"{path}: is what is read here; name another file to write")
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | Callable[[BinaryIO], object]) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from hotlap.bench import Target
 from hotlap.errors import MissingExtra, ModelError, UsageError
 from hotlap.model.graph import holds_half, load_graph
-from hotlap.plan.files import check_writable, write_whole
+from hotlap.plan.files import check_apart, check_writable, write_whole
 from hotlap.runtime.npz import write_npz
 from hotlap.verify.bisect import bisect, first_not_finite
 from hotlap.verify.divergence import Walked
@@ -79,7 +79,7 @@ def examine(
         StorageError: the worst input cannot be written.
     """
     if save_worst is not None:
-        check_writable(save_worst)
+        _check_place(Path(save_worst), [t.model for t in (reference, candidate) if t is not None and t.model])
     if candidate is None and reference.kind == "callable":
         raise UsageError(
             f"{reference.label}: a callable alone has nothing to be compared with: name a second"
@@ -111,6 +111,14 @@ def examine(
             blame=blame(known, judged, level) if alone and not verdict.passed else None,
             walked=_walked(known, None if alone else judged, verdict) if walk else None,
         )
+
+
+def _check_place(path: Path, models: Sequence[str]) -> None:
+    """Raises UsageError, StorageError: what is no place for an input."""
+    if path.suffix != ".npz":
+        raise UsageError(f'{path}: name a file that ends in ".npz" for the worst input')
+    check_writable(path)
+    check_apart(path, models)
 
 
 def _noted(verdict: Verdict, judged: Target) -> Verdict:

@@ -212,11 +212,6 @@ def test_nothing_that_is_read_is_written_over(here: Path, capsys: pytest.Capture
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
 
-def test_a_drop_without_a_metric_means_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("a.onnx", "a.onnx", "--max-drop", "1%") == 2
-    assert "--max-drop is for a --metric" in capsys.readouterr().err
-
-
 def test_two_files_of_one_name_are_told_by_their_folders(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hotlap.errors import UsageError
+from hotlap.errors import TargetFailed, UsageError
 from hotlap.passes import face
 from hotlap.passes.draft import Draft
 from hotlap.passes.step import apply
@@ -42,6 +42,19 @@ def test_what_is_no_transformer_says_so(tmp_path: Path) -> None:
         apply(draft_of(tiny.add(), tmp_path), [Transformer()])
     with pytest.raises(UsageError, match='no kind "brt"'):
         Transformer("brt")
+
+
+def test_a_failure_of_the_optimiser_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from onnxruntime.transformers import optimizer
+
+    def failing(*_: object, **__: object) -> None:
+        raise AttributeError("'NoneType' object has no attribute 'item'")
+
+    monkeypatch.setattr(optimizer, "optimize_model", failing)
+    with pytest.raises(
+        TargetFailed, match=r"^transformer: ONNX Runtime's optimiser failed on this graph \(Attr"
+    ):
+        apply(draft_of(tiny.mlp(), tmp_path), [Transformer()])
 
 
 def test_axes_of_a_mask_are_given_one_by_one_where_that_changes_nothing(tmp_path: Path) -> None:

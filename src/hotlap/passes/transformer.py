@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hotlap.errors import UsageError
+from hotlap.errors import ModelError, UsageError
 from hotlap.model.constants import integers
 from hotlap.model.graph import onnx
 from hotlap.model.walk import ONNX, Node
@@ -139,7 +139,13 @@ def _gained(before: Draft, after: Draft) -> dict[str, int]:
 def tool(source: Path, result: Path, kind: str, heads: int, width: int) -> None:
     """Runs in the tool's process."""
     optimizer: Any = import_module("onnxruntime.transformers.optimizer")
-    made = optimizer.optimize_model(
-        str(source), model_type=kind, num_heads=heads, hidden_size=width, opt_level=0
-    )
+    try:
+        made = optimizer.optimize_model(
+            str(source), model_type=kind, num_heads=heads, hidden_size=width, opt_level=0
+        )
+    except Exception as error:  # its patterns take for granted what not every graph has
+        said = f"{type(error).__name__}: {error}"
+        raise ModelError(
+            f"ONNX Runtime's optimiser failed on this graph ({said}); nothing was kept"
+        ) from error
     made.save_model_to_file(str(result))

@@ -33,9 +33,7 @@ def test_a_tool_runs_in_a_process_of_its_own_and_writes_a_file(tmp_path: Path) -
 
 
 def test_a_tool_that_refuses_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(
-        TargetFailed, match=r"^convert: .* has no step for Relu of version 14$"
-    ) as caught:
+    with pytest.raises(TargetFailed, match=r"^convert: .* has no step for Relu of version 14$") as caught:
         tools.run_tool("convert", draft_of(tiny.mlp(), tmp_path), {"version": 11})
     assert "\n" not in str(caught.value)
 

@@ -3,10 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
 # Every test of the hot path in four threads at once, but for those that only start processes. What hangs ends
-# with the stacks of all threads.
+# with the stacks of all threads. Probing is no part of that path.
 FOUR_THREADS := -p run-parallel --parallel-threads=4 \
 	-o faulthandler_timeout=120 -o faulthandler_exit_on_timeout=true \
-	tests/runtime --ignore=tests/runtime/test_forks.py --ignore=tests/runtime/test_real_models.py
+	tests/runtime --ignore=tests/runtime/test_forks.py --ignore=tests/runtime/test_real_models.py \
+	--ignore=tests/runtime/probe
 
 .PHONY: demo test conformance check bench render clean
 .DELETE_ON_ERROR:

@@ -147,7 +147,7 @@ def _constant_at(location: str) -> onnx.NodeProto:
 def test_any_bytes_name_files_or_are_no_protobuf(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
 ) -> None:
-    path = tmp_path_factory.getbasetemp() / "any.onnx"
+    path = tmp_path_factory.getbasetemp() / f"any-{threading.get_ident()}.onnx"
     path.write_bytes(b"\x3a" + bytes([len(data) % 128]) + data)
     try:
         check_model_file(path)

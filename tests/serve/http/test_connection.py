@@ -255,7 +255,7 @@ def test_a_client_may_go_in_the_middle_of_anything(start: Serving) -> None:
                 client.send(data)
             Client(server).send(data).vanish()
         until(lambda: not server._front.connections)
-        assert (server._front.bodies, server.engine.inside) == (0, 0)
+        until(lambda: (server._front.bodies, server.engine.inside) == (0, 0))
         with Client(server) as client:
             ok(client.ask(request), 1.0)
 
@@ -319,7 +319,8 @@ def test_answers_that_many_clients_leave_unread_are_bounded(start: Serving) -> N
         for client in lazy:
             client.send(request)
         until(lambda: not server.engine.inside and len(server._front.connections) == 8)
-        assert 4_000_000 < server._front.answers <= 10_000_000
+        until(lambda: server._front.answers > 4_000_000)
+        assert server._front.answers <= 10_000_000
         with Client(server) as client:
             refused = client.ask(request)
         assert (refused.status, refused.headers["retry-after"]) == (429, "1")
@@ -329,7 +330,7 @@ def test_answers_that_many_clients_leave_unread_are_bounded(start: Serving) -> N
         for client in lazy:
             client.vanish()
         until(lambda: not server._front.connections)
-        assert server._front.answers == 0
+        until(lambda: server._front.answers == 0)
         with Client(server) as client:
             assert client.ask(request).status == 200
             assert client.ask(request).status == 200

@@ -128,6 +128,25 @@ def test_inputs_come_in_any_order_and_in_several_ways() -> None:
     assert request.nbytes == 11 + len("[1, -2, 3]") + 16
 
 
+def test_all_outputs_in_the_models_order_are_as_good_as_none_named() -> None:
+    x, y, z = (made.spec(name, "float32", ["batch", 3]) for name in "xyz")
+    of = Signature.of([x], [y, z])
+
+    def wanted(*outputs: dict[str, Any], **more: Any) -> tuple[Wanted, ...]:
+        text = body([json_input("x", [2, 3], X.tolist())], outputs=list(outputs), **more)
+        decoded(text, of=of)  # the second time its shape was seen before
+        return decoded(text, of=of).outputs
+
+    assert wanted({"name": "y"}, {"name": "z"}) == ()
+    assert wanted({"name": "y"}, {"name": "z", "parameters": None}) == ()
+    assert wanted({"name": "z"}, {"name": "y"}) == (Wanted("z"), Wanted("y"))
+    assert wanted({"name": "z"}) == (Wanted("z"),)
+    classes = {"name": "z", "parameters": {"classification": 1}}
+    assert wanted({"name": "y"}, classes) == (Wanted("y"), Wanted("z", False, 1))
+    binary = wanted({"name": "y"}, {"name": "z"}, parameters={"binary_data_output": True})
+    assert binary == (Wanted("y", True), Wanted("z", True))
+
+
 def test_parameters_and_outputs() -> None:
     request = decoded(
         body(

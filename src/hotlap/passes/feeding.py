@@ -11,7 +11,7 @@ from hotlap.bench import load_feeds, save_feeds
 from hotlap.errors import InputError
 from hotlap.model.graph import load_graph, signature
 from hotlap.model.ids import id_limits
-from hotlap.passes.draft import Draft
+from hotlap.passes.draft import Draft, free_name
 from hotlap.passes.tools import run_tool
 from hotlap.runtime import default_session, find_feed
 from hotlap.tensors import TensorSpec
@@ -41,9 +41,10 @@ def made_feeds(draft: Draft, model: Path, rows: Sequence[int] = ROWS, *, strict:
         "names": dict(draft.inputs),
         "rows": list(rows),
         "strict": strict,
+        "folder": free_name("feeds", draft.files),
     }
     result, scratch = run_tool("feeds", draft, options)
-    made = result.parent / "feeds"
+    made = result.parent / str(options["folder"])
     feeds = load_feeds(made) if made.is_dir() else [{}]  # a model without inputs
     del scratch
     return feeds
@@ -56,7 +57,7 @@ def single_rows(feed: Feed, names: Collection[str]) -> list[Feed]:
 
 
 def tool(
-    source: Path, result: Path, model: str, names: dict[str, str], rows: list[int], strict: bool
+    source: Path, result: Path, model: str, names: dict[str, str], rows: list[int], strict: bool, folder: str
 ) -> None:
     """Runs in the tool's process: `source` is the draft, `model` what the feeds must run in."""
     proto = load_graph(source)
@@ -68,7 +69,7 @@ def tool(
     if not specs:
         return
     feeds = [made_feed(session.run, specs, limits, rows[n % len(rows)], n, strict) for n in range(COUNT)]
-    save_feeds(result.parent / "feeds", feeds)
+    save_feeds(result.parent / folder, feeds)
 
 
 def limits_of(proto: Any) -> dict[str, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hotlap.errors import ModelError, TargetFailed
 from hotlap.passes.draft import Draft
 from hotlap.passes.lower_ir import needed_ir
@@ -27,7 +29,7 @@ def check_source(draft: Draft) -> None:
         if draft.proto.ir_version > OLD_IR and _loads_with_old_ir(draft):
             return
         # What was loaded is a copy in a temporary folder: its place says nothing to anyone.
-        reason = str(error).rpartition("source.onnx: ")[2].rstrip(". ")
+        reason = re.split(r"source(?:-\d+)?\.onnx: ", str(error))[-1].rstrip(". ")
         raise ModelError(f"{draft.path}: {reason}; no pass was applied") from error
 
 

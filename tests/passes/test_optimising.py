@@ -13,6 +13,7 @@ from hotlap.errors import HotlapError, UsageError
 from hotlap.passes import Draft, Passed, Step, named_pass, optimising, optimize
 from hotlap.passes.step import Aim
 from hotlap.runtime import file_digest
+from hotlap.verify import Verdict
 from tests import tiny
 from tests.passes.asking import answers, assert_same, draft_of, rng_feed
 from tests.passes.test_fold import shape_arithmetic
@@ -112,6 +113,25 @@ def test_where_the_latencies_are_void_cpu_time_decides(
     assert found.written is written is (tmp_path / "out.onnx").exists()
     assert found.cpu is not None and found.cpu.ratio == pytest.approx(1 / times)
     assert written or "1.30 times the CPU time" in found.reason
+
+
+def test_the_sources_weights_stay_where_its_copy_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def agreed(*_: Any, **__: Any) -> Verdict:
+        return Verdict(level="exact", passed=True, reason="", generated=True)
+
+    monkeypatch.setattr(optimising, "prove", agreed)
+    tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    (tmp_path / "sub").mkdir()
+    done(tmp_path / "m.onnx", "external-weights:0", out="sub/out.onnx")
+    (weights,) = (tmp_path / "sub").glob("*.data")
+    source = onnx.load(tmp_path / "sub" / "out.onnx", load_external_data=False)
+    for tensor in source.graph.initializer:
+        for entry in tensor.external_data:
+            entry.value = entry.value.replace(weights.name, f"sub/{weights.name}")
+    done(tiny.save(source, tmp_path / "src.onnx"), "cut:h", out="sub/out.onnx", force=True)
+    assert weights.is_file()
 
 
 def test_a_result_carries_no_weights_that_nothing_reads(tmp_path: Path) -> None:

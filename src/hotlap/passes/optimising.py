@@ -174,7 +174,7 @@ def _judged(
     if comparison is not None and for_speed and (why := too_slow(comparison, cpu)):
         return _outcome(source, draft, applied, why, again, verdict, comparison, cpu=cpu)
     if writes:
-        files.put()
+        files.put(source.files())
     return _outcome(
         source, draft, applied,
         "" if writes else "no file was asked for (-o)", again, verdict, comparison,

@@ -90,8 +90,8 @@ def command(
 ) -> int:
     """Write a better file for MODEL, proved to give the same answers; or write nothing and say why.
 
-    Without --pass and --fix it applies what suits every model: weights out of the inputs, dead nodes gone,
-    constants folded, denormal weights set to zero.
+    Without --pass and --fix it applies what suits every model: in old files weights out of the inputs, dead
+    nodes gone, constants folded, denormal weights set to zero.
     """
     from hotlap.errors import UsageError
     from hotlap.passes import optimize

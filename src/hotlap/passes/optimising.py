@@ -40,7 +40,7 @@ WORKLOAD = Workload(processes=8, seconds=0.6)
 
 def default_passes() -> list[Pass]:
     """What is applied where no pass is named: what suits every model and leaves its face as it is."""
-    return [WeightsOutOfInputs(), Cut(), Fold(), FlushDenormals()]
+    return [WeightsOutOfInputs(compulsory=True), Cut(), Fold(), FlushDenormals()]
 
 
 def optimize(

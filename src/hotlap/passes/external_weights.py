@@ -16,7 +16,7 @@ from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import Scratch
 from hotlap.plan.files import storage_error
 
-__all__ = ["ALIGNED", "LARGEST_INSIDE", "ExternalWeights", "gathered", "movable"]
+__all__ = ["ALIGNED", "LARGEST_INSIDE", "ExternalWeights", "gathered", "movable", "point"]
 
 LARGEST_INSIDE = 3 << 29
 """Bytes, 1.5 GiB: a file with more inside comes too near to protobuf's limit of 2 GiB."""
@@ -117,7 +117,7 @@ def _move(draft: Draft, tensor: Any, writer: BinaryIO) -> None:
             copy_span(reader, writer, _length(tensor) if length is None else length)
     else:
         writer.write(_raw(tensor))
-    _point(tensor, offset, writer.tell() - offset)
+    point(tensor, _NAME, offset, writer.tell() - offset)
 
 
 def _length(tensor: Any) -> int:
@@ -134,10 +134,11 @@ def _raw(tensor: Any) -> bytes:
     return raw
 
 
-def _point(tensor: Any, offset: int, length: int) -> None:
+def point(tensor: Any, location: str, offset: int, length: int) -> None:
+    """Let a tensor have its numbers in a file."""
     for name in ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
         tensor.ClearField(name)
     tensor.data_location = EXTERNAL
     del tensor.external_data[:]
-    for key, value in (("location", _NAME), ("offset", offset), ("length", length)):
+    for key, value in (("location", location), ("offset", offset), ("length", length)):
         tensor.external_data.add(key=key, value=str(value))

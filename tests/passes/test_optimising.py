@@ -10,7 +10,7 @@ import pytest
 
 from hotlap.bench import Workload
 from hotlap.errors import HotlapError, UsageError
-from hotlap.passes import Draft, Passed, Step, named_pass, optimising, optimize
+from hotlap.passes import Draft, Passed, Step, mend_batch, named_pass, optimising, optimize
 from hotlap.passes.step import Aim
 from hotlap.runtime import file_digest
 from hotlap.verify import Verdict
@@ -27,6 +27,10 @@ QUICK = Workload(processes=2, seconds=0.05, warmup=0.01)
 def done(path: Path, *passes: str, out: str = "out.onnx", **given: Any) -> Any:
     chosen = [named_pass(p) for p in passes] or None
     return optimize(path, chosen, path.parent / out, measure=False, **given)
+
+
+def agreed(*_: Any, **__: Any) -> Verdict:
+    return Verdict(level="exact", passed=True, reason="", generated=True)
 
 
 class Wrong:
@@ -118,9 +122,6 @@ def test_where_the_latencies_are_void_cpu_time_decides(
 def test_the_sources_weights_stay_where_its_copy_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def agreed(*_: Any, **__: Any) -> Verdict:
-        return Verdict(level="exact", passed=True, reason="", generated=True)
-
     monkeypatch.setattr(optimising, "prove", agreed)
     tiny.save(tiny.mlp(), tmp_path / "m.onnx")
     (tmp_path / "sub").mkdir()
@@ -200,6 +201,20 @@ def test_a_mended_batch_is_judged_by_single_rows(tmp_path: Path) -> None:
     path = tiny.save(constant_target("batch", [1, -1], ["batch", 8]), tmp_path / "m.onnx")
     found = done(path, "mend-batch", data=[rng_feed(x=(5, 8))])
     assert found.written and found.verdict.rows == 5
+
+
+@pytest.mark.parametrize(("after", "judged"), [((), False), (("rename:x=image",), True)])
+def test_what_follows_a_mended_batch_is_judged_by_several_rows_too(
+    after: tuple[str, ...], judged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.passes.test_mend_batch import constant_target
+
+    monkeypatch.setattr(optimising, "prove", agreed)
+    monkeypatch.setattr(mend_batch, "single_rows_agree", agreed)
+    monkeypatch.setattr(optimising, "rows_lost", lambda _: "several rows at once give other answers")
+    path = tiny.save(constant_target("batch", [1, -1], ["batch", 8]), tmp_path / "m.onnx")
+    found = done(path, "mend-batch", *after)
+    assert found.reason == ("several rows at once give other answers" if judged else "")
 
 
 def test_the_source_is_never_replaced(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ Feed = dict[str, Any]
 COUNT = 8
 ROWS = (1, 2, 3)
 """Rows of the made inputs, in turn, where the first axis is free."""
+_ROWS = "rows of no name"
 
 
 def made_feeds(draft: Draft, model: Path, rows: Sequence[int] = ROWS, *, strict: bool = False) -> list[Feed]:
@@ -90,12 +91,16 @@ def made_feed(
     Raises:
         InputError: none runs; or (`strict`) none of so many rows.
     """
-    free = {s.shape[0] for s in specs if s.ranked and len(s.shape) and isinstance(s.shape[0], str)}
-    sizes = {str(symbol): rows for symbol in free}
-    try:
-        return find_feed(run, specs, sizes=sizes, limits=limits, seed=seed)
-    except InputError:
-        if rows == 1 or strict:
-            raise
+    # Many exporters leave the rows' axis without a name. Where such axes are no rows, named ones may be.
+    nameless = [replace(s, shape=(_ROWS, *s.shape[1:])) if s.shape[:1] == (None,) else s for s in specs]
     # A model that takes one row alone is proved with one row; that it says otherwise is a finding of its own.
-    return find_feed(run, specs, sizes=dict.fromkeys(sizes, 1), limits=limits, seed=seed)
+    attempts = [(nameless, rows), *([(specs, rows)] if nameless != specs else [])]
+    attempts += [] if strict else [(specs, 1)]
+    for number, (asked, count) in enumerate(attempts, 1):
+        sizes = {s.shape[0]: count for s in asked if s.shape and isinstance(s.shape[0], str)}
+        try:
+            return find_feed(run, asked, sizes=sizes, limits=limits, seed=seed)
+        except InputError:
+            if number == len(attempts) or rows == 1:
+                raise
+    raise AssertionError("there is an attempt")

@@ -20,6 +20,7 @@ from hotlap.passes.feeding import ROWS, made_feeds, single_rows
 from hotlap.passes.flush_denormals import FlushDenormals
 from hotlap.passes.fold import Fold
 from hotlap.passes.graphs import sweep_weights
+from hotlap.passes.mend_batch import MendBatch, rows_lost
 from hotlap.passes.optimised import Optimised
 from hotlap.passes.proof import prove, readable
 from hotlap.passes.saving import SOURCE, Written, check_destination, written
@@ -165,6 +166,8 @@ def _judged(
         verdict = msgspec.structs.replace(verdict, notes=(note, *verdict.notes))
     if not verdict.passed:
         return _outcome(source, draft, applied, f"the answers differ: {verdict.reason}", again, verdict)
+    if why := _rows_lost(applied):
+        return _outcome(source, draft, applied, why, again, verdict)
     if known is draft:
         comparison, not_measured = _speed(source, applied.draft, files, feeds, workload, tell)
     else:
@@ -180,6 +183,12 @@ def _judged(
         "" if writes else "no file was asked for (-o)", again, verdict, comparison,
         cpu=cpu, out=files.out if writes else None, not_measured=not_measured,
     )  # fmt: skip
+
+
+def _rows_lost(applied: Applied) -> str:
+    """What passes after mend-batch did to several rows; it looked itself at what it made."""
+    last = [step.name for step in applied.steps if step.changed][-1]
+    return rows_lost(applied.draft) if applied.draft.single and last != MendBatch.name else ""
 
 
 def _loaded(data: Feeds, rows: bool, inputs: Sequence[TensorSpec]) -> list[dict[str, Any]]:

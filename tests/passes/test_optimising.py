@@ -217,6 +217,32 @@ def test_what_follows_a_mended_batch_is_judged_by_several_rows_too(
     assert found.reason == ("several rows at once give other answers" if judged else "")
 
 
+def with_listed_weights(ir: int) -> onnx.ModelProto:
+    """A model that `fold` gives a new weight, with its weights among the inputs."""
+    model = shape_arithmetic()
+    model.graph.input.extend(tiny.info(t.name, t.data_type, t.dims) for t in model.graph.initializer)
+    model.ir_version = ir
+    return model
+
+
+def test_new_weights_raise_an_ir_version_that_wants_them_among_the_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(optimising, "prove", agreed)
+    path = tiny.save(with_listed_weights(3), tmp_path / "m.onnx")
+    found = done(path, "fold")
+    assert found.steps[-1].notes[-1] == "IR version 3 became 4, the first with weights that are no inputs"
+    made = onnx.load(tmp_path / "out.onnx")
+    assert made.ir_version == 4
+    onnx.checker.check_model(made)
+
+
+def test_an_ir_version_that_was_asked_for_is_not_raised(tmp_path: Path) -> None:
+    path = tiny.save(with_listed_weights(8), tmp_path / "m.onnx")
+    with pytest.raises(UsageError, match="lower-ir: the file holds weights that are no inputs.*a pass after"):
+        done(path, "lower-ir:3", "fold")
+
+
 def test_the_source_is_never_replaced(tmp_path: Path) -> None:
     path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
     with pytest.raises(UsageError, match="is the model that is read"):

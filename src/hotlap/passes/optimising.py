@@ -20,6 +20,7 @@ from hotlap.passes.feeding import ROWS, made_feeds, single_rows
 from hotlap.passes.flush_denormals import FlushDenormals
 from hotlap.passes.fold import Fold
 from hotlap.passes.graphs import sweep_weights
+from hotlap.passes.lower_ir import FEATURES, LowerIr, needed_ir
 from hotlap.passes.mend_batch import MendBatch, rows_lost
 from hotlap.passes.optimised import Optimised
 from hotlap.passes.proof import prove, readable
@@ -96,7 +97,7 @@ def optimize(
     applied = apply(draft, chosen, strict=passes is not None)
     if applied.draft is draft:
         return _outcome(source, draft, applied, "no pass changed anything")
-    applied = _without_dead_weights(applied)
+    applied = _readable_ir(_without_dead_weights(applied), draft, chosen)
     with _in_place(draft, applied, source, Path(out) if out is not None else None) as files:
         return _judged(
             source, draft, applied, files, chosen,
@@ -112,6 +113,30 @@ def _without_dead_weights(applied: Applied) -> Applied:
     if not gone:
         return applied
     told = f"{counted(gone, 'weight')} that nothing reads {'is' if gone == 1 else 'are'} gone"
+    return _noted(applied, proto, told)
+
+
+def _readable_ir(applied: Applied, source: Draft, passes: Sequence[Pass]) -> Applied:
+    """With an IR version that has what passes brought in: in the oldest, every weight has to be an input.
+
+    What the source used without its version having it is left as it is: runtimes read it so far.
+
+    Raises:
+        UsageError: lower-ir was asked for a version that has it not.
+    """
+    version, need = applied.draft.proto.ir_version, needed_ir(applied.draft)
+    if need <= max(version, needed_ir(source)):
+        return applied
+    for one in passes:
+        if isinstance(one, LowerIr) and (why := one.requires(applied.draft)):
+            raise UsageError(f"{one.name}: {why}; a pass after it brought them in")
+    proto = applied.draft.copy()
+    proto.ir_version = need
+    return _noted(applied, proto, f"IR version {version} became {need}, the first with {FEATURES[need]}")
+
+
+def _noted(applied: Applied, proto: Any, told: str) -> Applied:
+    """A last change, told with the last step that made one."""
     last = max(number for number, step in enumerate(applied.steps) if step.changed)
     steps = list(applied.steps)
     steps[last] = msgspec.structs.replace(steps[last], notes=(*steps[last].notes, told))

@@ -239,7 +239,9 @@ def test_new_weights_raise_an_ir_version_that_wants_them_among_the_inputs(
 
 def test_an_ir_version_that_was_asked_for_is_not_raised(tmp_path: Path) -> None:
     path = tiny.save(with_listed_weights(8), tmp_path / "m.onnx")
-    with pytest.raises(UsageError, match="lower-ir: the file holds weights that are no inputs.*a pass after"):
+    with pytest.raises(
+        UsageError, match=r"lower-ir: the file holds weights that are no inputs.*a pass after"
+    ):
         done(path, "lower-ir:3", "fold")
 
 

@@ -11,6 +11,7 @@ from hotlap.errors import TargetFailed, UsageError
 from hotlap.passes import shapes
 from hotlap.passes.draft import Draft, Origin
 from hotlap.passes.graphs import keep, reads, replace_all, sweep, sweep_opsets
+from hotlap.passes.remove_zipmap import move_labels
 from hotlap.passes.step import Aim, Passed, counted, unchanged
 from hotlap.tensors import nearest
 
@@ -58,6 +59,7 @@ class Cut:
         if self.outputs is not None and self.outputs != draft.output_names:
             values = _values(draft, self.outputs)
             replace_all(proto.graph.output, values)
+            move_labels(proto, {name: name for name in self.outputs})
             # An inner value goes by the name that it has in the source, unless a pass before renamed it.
             outputs = {name: draft.outputs.get(name, Origin(name)) for name in self.outputs}
             notes.append(_told(draft.output_names, self.outputs))

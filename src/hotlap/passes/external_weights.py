@@ -10,8 +10,8 @@ import numpy as np
 
 from hotlap.errors import ModelError, UsageError
 from hotlap.model.graph import onnx, tensors
+from hotlap.model.reference import reference
 from hotlap.passes.draft import EXTERNAL, Draft, copy_span
-from hotlap.passes.numbers import place_of
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import Scratch
 from hotlap.plan.files import storage_error
@@ -111,18 +111,13 @@ def _move(draft: Draft, tensor: Any, writer: BinaryIO) -> None:
     writer.seek(-writer.tell() % ALIGNED, 1)
     offset = writer.tell()
     if tensor.data_location == EXTERNAL:
-        location, start, length = place_of(tensor)
-        with draft.files[location].open("rb") as reader:
-            reader.seek(start)
-            copy_span(reader, writer, _length(tensor) if length is None else length)
+        where = reference(tensor)
+        with draft.files[where.location].open("rb") as reader:
+            reader.seek(where.offset)
+            copy_span(reader, writer, where.length)
     else:
         writer.write(_raw(tensor))
     point(tensor, _NAME, offset, writer.tell() - offset)
-
-
-def _length(tensor: Any) -> int:
-    dtype = np.dtype(onnx().helper.tensor_dtype_to_np_dtype(tensor.data_type))
-    return int(np.prod(tensor.dims, dtype=np.int64)) * int(dtype.itemsize)
 
 
 def _raw(tensor: Any) -> bytes:

@@ -45,10 +45,13 @@ class Cut:
 
     def requires(self, draft: Draft) -> str:
         root = draft.walk.root
-        known = {*root.makers, *root.weights, *root.inputs}
+        known = {*root.makers, *draft.output_names}
         missing = [o for o in self.outputs or () if o not in known]
         if not missing:
             return ""
+        if missing[0] in {*draft.weights, *draft.input_names}:
+            kind = "a weight" if missing[0] in draft.weights else "an input"
+            return f'"{missing[0]}" is {kind}, and no node makes it'
         hint = nearest(missing[0], known)
         return f'the model has no value "{missing[0]}"{hint}; its outputs are {", ".join(draft.output_names)}'
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from hotlap.errors import MissingExtra, UsageError
 from hotlap.passes import face, shapes
 from hotlap.passes.draft import Draft
-from hotlap.passes.graphs import all_graphs
+from hotlap.passes.graphs import all_graphs, holds_sparse
 from hotlap.passes.merging import merge_equal
 from hotlap.passes.step import Aim, Passed, counted, unchanged
 from hotlap.passes.tools import rewritten
@@ -38,7 +38,7 @@ class Fold:
     def requires(self, draft: Draft) -> str:
         if find_spec("onnxscript") is None:
             return "it needs an extra: pip install 'hotlap[optimize]'"
-        return ""
+        return "the optimizer loses sparse weights" if holds_sparse(draft.proto) else ""
 
     def __call__(self, draft: Draft) -> Passed:
         """Raises MissingExtra, TargetFailed (the tool failed), ModelError (it changed the face)."""

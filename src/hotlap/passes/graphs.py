@@ -12,6 +12,7 @@ __all__ = [
     "all_graphs",
     "clear_the_way",
     "fresh",
+    "holds_sparse",
     "inner_graphs",
     "keep",
     "names",
@@ -42,6 +43,15 @@ def all_graphs(graph: Any) -> Iterator[Any]:
     for node in graph.node:
         for inner in inner_graphs(node):
             yield from all_graphs(inner)
+
+
+def holds_sparse(proto: Any) -> bool:
+    """Whether it has sparse weights, or constants: several tools lose them, or fail in ways of their own."""
+    graphs = list(all_graphs(proto.graph))
+    nodes = (n for g in (*graphs, *proto.functions) for n in g.node)
+    return any(len(g.sparse_initializer) for g in graphs) or any(
+        a.HasField("sparse_tensor") for n in nodes for a in n.attribute
+    )
 
 
 def symbol_of(dim: Any) -> str:

@@ -25,7 +25,7 @@ from hotlap.bench.process import ask
 from hotlap.errors import HotlapError, ModelError, StorageError
 from hotlap.model.external import external_files
 from hotlap.model.graph import load_graph
-from hotlap.model.walk import Walk
+from hotlap.model.walk import Scope, Walk
 from hotlap.passes.draft import Draft, free_name
 
 __all__ = ["TOOLS", "Job", "Scratch", "run_tool", "work"]
@@ -133,9 +133,19 @@ def _missing(walk: Walk) -> str:
     for scope in walk.scopes:
         for node in scope.nodes:
             for value in node.inputs:
-                if value and walk.home(scope, value) is None:
+                if value and walk.home(scope, value) is None and not _sparse(scope, value):
                     return f'{node.label} reads "{value}", which nothing makes'
     return ""
+
+
+def _sparse(scope: Scope, value: str) -> bool:
+    """Whether it is a sparse weight, which `Walk` leaves out."""
+    here: Scope | None = scope
+    while here is not None:
+        if any(s.values.name == value for s in getattr(here.proto, "sparse_initializer", ())):
+            return True
+        here = here.outer
+    return False
 
 
 def work(job: Job) -> None:

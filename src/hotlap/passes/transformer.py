@@ -16,7 +16,7 @@ from hotlap.model.walk import ONNX, Node
 from hotlap.passes import face
 from hotlap.passes.draft import Draft
 from hotlap.passes.fuse import keep_opsets
-from hotlap.passes.graphs import all_graphs, fresh, names
+from hotlap.passes.graphs import all_graphs, fresh, holds_sparse, names
 from hotlap.passes.step import Aim, Passed, counted, unchanged
 from hotlap.passes.tools import rewritten
 
@@ -64,6 +64,8 @@ class Transformer:
     def requires(self, draft: Draft) -> str:
         if not any(node.op in _PARTS for node in draft.walk.nodes()):
             return "the model multiplies no matrices and normalises no layers, so it holds no transformer"
+        if holds_sparse(draft.proto):
+            return "the optimiser fails on sparse weights"
         size = draft.proto.ByteSize() + sum(f.stat().st_size for f in draft.files.values())
         if size > _LARGEST:
             return "the optimiser holds the whole model several times; this one is larger than 1 GiB"

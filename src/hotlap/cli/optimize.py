@@ -97,7 +97,7 @@ def command(
     from hotlap.passes import optimize
 
     chosen: list[Pass] | None = [make(text) for make, text in ctx.obj] or None
-    with progress("optimising", 1.0) as tell:
+    with progress("optimising", 1.0, lines=True) as tell:
         done = optimize(
             model,
             chosen,
@@ -117,8 +117,7 @@ def command(
         print_json(_summary(done))
     else:
         _show(done)
-    refused = done.changed and not done.written and output is not None
-    return SAID_NO if refused else 0
+    return SAID_NO if done.refused else 0
 
 
 def _summary(done: Optimised) -> dict[str, Any]:

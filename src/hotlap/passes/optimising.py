@@ -93,7 +93,7 @@ def optimize(
     _check_scores(scores or {}, draft.output_names)
     given = None if data is None else _loaded(data, rows, source.inputs)
     chosen = [_given(one, given) for one in (default_passes() if passes is None else passes)]
-    tell(0.05, "passes")
+    tell(0.05, "applying passes")
     applied = apply(draft, chosen, strict=passes is not None)
     if applied.draft is draft:
         return _outcome(source, draft, applied, "no pass changed anything")
@@ -180,7 +180,7 @@ def _judged(
     workload: Workload | None,
     tell: Progress,
 ) -> Optimised:
-    tell(0.4, "verifying")
+    tell(0.4, "verifying the answers")
     # The file as written is what is judged: loaded again from disk, by a process that knows nothing else.
     again = Model.load(files.model)
     known, note = readable(draft, applied.draft)
@@ -190,9 +190,10 @@ def _judged(
     if note:
         verdict = msgspec.structs.replace(verdict, notes=(note, *verdict.notes))
     if not verdict.passed:
-        return _outcome(source, draft, applied, f"the answers differ: {verdict.reason}", again, verdict)
+        why = f"the answers differ: {verdict.reason}"
+        return _outcome(source, draft, applied, why, again, verdict, refused=True)
     if why := _rows_lost(applied):
-        return _outcome(source, draft, applied, why, again, verdict)
+        return _outcome(source, draft, applied, why, again, verdict, refused=True)
     if known is draft:
         comparison, not_measured = _speed(source, applied.draft, files, feeds, workload, tell)
     else:
@@ -200,7 +201,7 @@ def _judged(
     cpu = None if comparison is None else cpu_time(comparison)
     for_speed = changed_aims(passes, applied.steps) == {"speed"}
     if comparison is not None and for_speed and (why := too_slow(comparison, cpu)):
-        return _outcome(source, draft, applied, why, again, verdict, comparison, cpu=cpu)
+        return _outcome(source, draft, applied, why, again, verdict, comparison, cpu=cpu, refused=True)
     if writes:
         files.put(source.files())
     return _outcome(
@@ -297,6 +298,7 @@ def _outcome(
     cpu: CpuTime | None = None,
     out: Path | None = None,
     not_measured: str = "",
+    refused: bool = False,
 ) -> Optimised:
     written_now = Model.load(out) if out is not None else result
     return Optimised(
@@ -313,6 +315,7 @@ def _outcome(
         comparison=comparison,
         cpu=cpu,
         not_measured=not_measured,
+        refused=refused,
     )
 
 

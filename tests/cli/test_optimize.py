@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hotlap.cli import main
-from hotlap.passes import Draft, optimising, tools
+from hotlap.passes import Draft, judging, tools
 from hotlap.verify import Verdict
 from tests import tiny
 from tests.passes.conftest import ask_here
@@ -79,7 +79,7 @@ def test_a_void_measurement_tells_the_cpu_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
-    monkeypatch.setattr(optimising, "compare", lambda *_: compared(0.5, 1.3, foreign=0.4))
+    monkeypatch.setattr(judging, "compare", lambda *_: compared(0.5, 1.3, foreign=0.4))
     assert run(path, "-o", tmp_path / "out.onnx") == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "Speed: void: other work disturbed 100 % of the processes" in said
@@ -95,7 +95,7 @@ def test_a_gate_that_says_no_is_1_with_a_file_to_write_and_without(
         return Verdict(level="exact", passed=False, reason="other numbers", generated=True)
 
     monkeypatch.setattr(tools, "ask", ask_here)
-    monkeypatch.setattr(optimising, "prove", differ)
+    monkeypatch.setattr(judging, "prove", differ)
     path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
     assert run(path, "--json", *(("-o", tmp_path / "out.onnx") if output else ())) == 1
     said = capsys.readouterr()

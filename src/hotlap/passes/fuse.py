@@ -11,7 +11,7 @@ from hotlap.errors import UsageError
 from hotlap.passes import face
 from hotlap.passes.draft import Draft, free_name
 from hotlap.passes.graphs import names, part_names, sweep_opsets
-from hotlap.passes.step import Aim, Passed, counted, unchanged
+from hotlap.passes.step import Aim, Passed, became, unchanged
 from hotlap.passes.tools import rewritten
 from hotlap.runtime import open as open_model
 
@@ -90,8 +90,8 @@ def _notes(before: Draft, after: Draft) -> tuple[str, ...]:
     if old == new:
         return ()
     gained = [f"{count} {op}" for op, count in (new - old).most_common()]
-    counts = f"{counted(before.node_count(), 'node')} became {after.node_count():,}"
-    return (counts, *([f"new: {', '.join(gained)}"] if gained else []))
+    counts = became("node", before.node_count(), after.node_count())
+    return (*counts, *([f"new: {', '.join(gained)}"] if gained else []))
 
 
 def tool(source: Path, result: Path, level: str, weights: str) -> None:

@@ -110,10 +110,7 @@ def rename_values(graph: Any, new: Mapping[str, str]) -> None:
     Every value of any of those graphs that has one of the new names, and is not itself renamed, must have
     been moved out of the way before.
     """
-    _rename(graph, dict(new), names_in(graph))
 
-
-def _rename(graph: Any, new: Mapping[str, str], own: set[str]) -> None:
     def name(old: str) -> str:
         return new.get(old, old)
 
@@ -136,7 +133,7 @@ def _rename(graph: Any, new: Mapping[str, str], own: set[str]) -> None:
             shadowed = names_in(inner)  # these are other values of the same name
             seen = {old: to for old, to in new.items() if old not in shadowed}
             if seen:
-                _rename(inner, seen, shadowed)
+                rename_values(inner, seen)
 
 
 def clear_the_way(proto: Any, wanted: Iterable[str], keep: Iterable[str]) -> list[str]:

@@ -17,7 +17,7 @@ from hotlap.passes import face
 from hotlap.passes.draft import Draft
 from hotlap.passes.fuse import keep_opsets
 from hotlap.passes.graphs import all_graphs, fresh, holds_sparse, names
-from hotlap.passes.step import Aim, Passed, counted, unchanged
+from hotlap.passes.step import Aim, Passed, became, unchanged
 from hotlap.passes.tools import rewritten
 
 __all__ = ["KINDS", "Transformer"]
@@ -82,9 +82,9 @@ class Transformer:
         proto = made.copy()
         proto.ir_version = draft.proto.ir_version
         keep_opsets(proto, draft.proto)
-        counts = f"{counted(draft.node_count(), 'node')} became {made.node_count():,}"
+        counts = became("node", draft.node_count(), made.node_count())
         told = ", ".join(f"{count} {op}" for op, count in sorted(gained.items()))
-        return Passed(made.edited(proto), (counts, f"new: {told}"))
+        return Passed(made.edited(proto), (*counts, f"new: {told}"))
 
     def ensures(self, before: Draft, after: Draft) -> str:
         return face.differences(before, after)

@@ -153,3 +153,14 @@ def test_what_is_no_number_on_both_sides_is_said() -> None:
     ]
     assert judging.not_finite_input(compare(LINE, LINE)) is None
     assert judging.worst_input(compare(np.ones(2), odd)) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_reference_of_zeros_alone_forgives_nothing(dtype: type) -> None:
+    """Zero has no last place, and no noise: what differs from it is no rounding."""
+    zeros = np.zeros(4, dtype)
+    assert judging.exact_failures(compare(zeros, -zeros)) == []
+    other = zeros.copy()
+    other[2] = np.finfo(dtype).smallest_subnormal if dtype is np.float64 else 1
+    (said,) = judging.exact_failures(compare(zeros, other))
+    assert said.startswith('output "y" is 0 throughout, the candidate\'s is off by up to ')

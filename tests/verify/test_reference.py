@@ -157,6 +157,16 @@ def test_what_cannot_be_asked_is_refused(mlp: Path) -> None:
         verify(target, target, inputs(1), scores={"z": -1})
 
 
+def test_a_reference_that_answers_zero_alone_is_not_matched_by_just_anything(tmp_path: Path) -> None:
+    ends = [tiny.info("x", T.FLOAT, ["N", 4])], [tiny.info("y", T.FLOAT, ["N", 4])]
+    nodes = [tiny.node("Mul", ["x", "zero"], ["y"])]
+    zeros = tiny.save(tiny.model(nodes, *ends, {"zero": np.float32(0)}), tmp_path / "zeros.onnx")
+    other = tiny.save(tiny.identity(T.FLOAT, ("N", 4)), tmp_path / "other.onnx")
+    verdict = verify(Target.default(zeros), Target.default(other))
+    assert not verdict.passed and 'output "y" is 0 throughout' in verdict.reason
+    assert verify(Target.default(zeros), planned(zeros, threads=1)).passed
+
+
 def test_a_candidate_that_cannot_run_fails_as_a_target(mlp: Path, tmp_path: Path) -> None:
     with pytest.raises(TargetFailed, match=r"gone: .*no\.onnx"):
         verify(Target.default(mlp), Target.default(tmp_path / "no.onnx", label="gone"), inputs(2))

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from onnx import TensorProto as T
@@ -18,7 +19,7 @@ from benchmarks.planted import (
 )
 from hotlap.bench import Target
 from hotlap.errors import TargetFailed, UsageError
-from hotlap.verify import Reference, verify
+from hotlap.verify import Reference, Verdict, verify
 from hotlap.verify.source import FeedSource
 from tests import tiny
 from tests.real import real
@@ -78,6 +79,20 @@ def test_a_task_is_judged_by_its_metric_alone(mlp: Path, tmp_path: Path) -> None
     tight = verify(Target.default(mlp), rounded, max_drop=1e-9, **arguments)
     assert tight.undecided and not tight.passed and "it cannot tell" in tight.reason
     assert tight.unlock is not None and tight.unlock.startswith("give more data: about ")
+
+
+def test_one_input_decides_no_task_but_the_same_answers_pass(mlp: Path, tmp_path: Path) -> None:
+    rounded = planned(planted(mlp, tmp_path / "bf16.onnx", rounded_to_bfloat16))
+
+    def mean(feeds: Any, outputs: Any) -> float:
+        return float(np.mean([o["y"].mean() for o in outputs]))
+
+    with Reference(Target.default(mlp), inputs(1), metric=mean, max_drop=1.0) as reference:
+        apart, same = (reference.judge(one, "task") for one in (rounded, planned(mlp, threads=1)))
+    assert apart.undecided and not apart.passed and "no interval" in apart.reason
+    assert same.passed
+    back = msgspec.json.decode(msgspec.json.encode(same), type=Verdict)
+    assert back == same, "a passed verdict is kept beside the plan that it is about"
 
 
 def test_labels_reach_the_metric_and_rows_have_scores_of_their_own(mlp: Path) -> None:

@@ -27,6 +27,10 @@ RELATIVE_FROM = 1e-6
 """Below this share of an output's largest magnitude a difference relative to a value says nothing."""
 CONFIDENCE = 0.95
 """Of the interval of a metric's drop; its bad end decides at the level `task`."""
+FEWEST_DRAWS = 6
+"""Fewer rows or inputs than this have no interval, and decide nothing at the level `task`: of fewer, not even
+the range of all that were seen holds the middle of what they are drawn from with 95 % (it does with
+1 - 2 ** (1 - n): 94 % for five), and an interval that is drawn from them lies within that range."""
 UNSTEADY = 1e-3
 """Equal runs of the reference that differ by more (root mean square, share of the range) are no answer."""
 ENOUGH_ROWS = 64
@@ -74,7 +78,8 @@ LEVELS: dict[str, Level] = {
         Level(
             "task",
             f"Your own metric drops by at most what you allow, at the bad end of the {CONFIDENCE:.0%} "
-            "interval of its drop. An interval wider than that decides nothing.",
+            f"interval of its drop. An interval wider than that decides nothing, nor do fewer than "
+            f"{FEWEST_DRAWS} inputs or rows.",
             "yours only",
             "when what counts is the task: accuracy, words read",
         ),

@@ -164,3 +164,15 @@ def test_a_reference_of_zeros_alone_forgives_nothing(dtype: type) -> None:
     other[2] = np.finfo(dtype).smallest_subnormal if dtype is np.float64 else 1
     (said,) = judging.exact_failures(compare(zeros, other))
     assert said.startswith('output "y" is 0 throughout, the candidate\'s is off by up to ')
+
+
+def test_probabilities_in_maps_have_the_last_places_of_float32() -> None:
+    rows = np.array([[0.1, 0.9], [0.7, 0.3]], np.float32)
+
+    def maps(array: np.ndarray) -> list[dict[int, float]]:
+        return [dict(enumerate(row)) for row in array.tolist()]
+
+    for other, passes in ((np.nextafter(rows, np.float32(2)), True), (rows + np.float32(1e-5), False)):
+        tallies = Tallies(spans([{"y": maps(rows)}], {}), {"y": Noise()})
+        tallies.add(0, {"y": maps(rows)}, {"y": maps(other)})
+        assert (judging.exact_failures(tallies) == []) == passes

@@ -25,7 +25,7 @@ from hotlap.verify.tallies import Tallies
 from hotlap.verify.task import decided
 from hotlap.verify.verdict import Noise, Verdict
 
-__all__ = ["Metric", "Reference", "likeness", "verify"]
+__all__ = ["Metric", "Reference", "likeness", "rows_of", "verify"]
 
 Feed = dict[str, Any]
 FIRST, AGAIN = "reference", "again"
@@ -111,7 +111,7 @@ class Reference:
 
     def _count_rows(self) -> list[int]:
         """Rows judged, of each input: its first axis counts where an output has an axis of the same size."""
-        return [_rows(self._sides.feed(n), answer) for n, answer in enumerate(self._sides.answers(FIRST))]
+        return [rows_of(self._sides.feed(n), answer) for n, answer in enumerate(self._sides.answers(FIRST))]
 
     def feed(self, number: int) -> Feed:
         """An input, by its number."""
@@ -345,14 +345,22 @@ def _level(name: str) -> str:
     return name
 
 
-def _rows(feed: Mapping[str, Any], answer: Mapping[str, Any]) -> int:
-    sizes = {array.shape[0] for array in list(feed.values())[:1] if array.ndim}
-    axes = {
-        size
-        for v in answer.values()
-        for size in (v.shape if isinstance(v, np.ndarray) else (len(v),) if isinstance(v, list) else ())
-    }
-    return max(sizes & axes, default=1)
+def rows_of(feed: Mapping[str, Any], answer: Mapping[str, Any]) -> int:
+    """How many rows an input has: the size of the first axis that an input shares with an output.
+
+    That of a setting, a mask for all rows or a state is none of theirs, mostly; so the first axis of an output
+    goes before its others.
+    """
+    sizes = [array.shape[0] for array in feed.values() if array.ndim]
+    shapes = [
+        np.shape(v) if isinstance(v, np.ndarray) else (len(v),) for v in answer.values() if _has_axis(v)
+    ]
+    firsts, axes = {shape[0] for shape in shapes}, {size for shape in shapes for size in shape}
+    return next((size for known in (firsts, axes) for size in sizes if size in known), 1)
+
+
+def _has_axis(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def shapes_of(feed: Mapping[str, Any]) -> str:

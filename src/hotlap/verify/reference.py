@@ -348,8 +348,8 @@ def _level(name: str) -> str:
 def rows_of(feed: Mapping[str, Any], answer: Mapping[str, Any]) -> int:
     """How many rows an input has: the size of the first axis that an input shares with an output.
 
-    That of a setting, a mask for all rows or a state is none of theirs, mostly; so the first axis of an output
-    goes before its others.
+    Settings, masks for all rows and states share none, mostly; and an output's first axis goes before its
+    others.
     """
     sizes = [array.shape[0] for array in feed.values() if array.ndim]
     shapes = [

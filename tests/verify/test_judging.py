@@ -96,6 +96,40 @@ def test_shapes_that_noise_changes_may_change() -> None:
     assert judging.breakage(compare(np.zeros(3), np.zeros(4), Noise(reshaped=1.0))) is None
 
 
+def shaped(before: dict, after: dict, noise: dict[str, float], inputs: int = 1) -> str | None:
+    """What `breakage` says where `before` gives `after` on the first of some inputs, and itself on others."""
+    known = {label: Noise(reshaped=share) for label, share in noise.items()}
+    tallies = Tallies(spans([before], {}), known)
+    for number in range(inputs):
+        tallies.add(number, before, after if number == 0 else before)
+    return judging.breakage(tallies)
+
+
+def test_the_noise_of_a_part_is_that_of_its_output() -> None:
+    before = {"s": [np.zeros(3), np.arange(3)]}
+    after = {"s": [np.zeros(4), np.arange(3)]}
+    assert "became" in (shaped(before, after, {}) or "")
+    assert shaped(before, after, {"s (floats)": 1.0, "s (integers)": 1.0}) is None
+    assert shaped(before, after, {"s (floats)": 0.2, "s (integers)": 0.2}) is not None
+
+
+def test_outputs_whose_names_begin_alike_have_shares_of_their_own() -> None:
+    before = {"y": np.zeros(3), "y2": np.zeros(3), "y (floats)": np.zeros(3)}
+    assert shaped(before, {**before, "y": np.zeros(4)}, {"y": 0.5}, inputs=2) is None
+    assert shaped(before, {**before, "y": np.zeros(4)}, {"y2": 1.0, "y (floats)": 1.0}) is not None
+    alone = Tallies(spans([before], {}), {"y": Noise(reshaped=0.5)})
+    alone.add(0, before, {"y": np.zeros(4), "y2": np.zeros(4), "y (floats)": np.zeros(3)})
+    alone.add(1, before, {**before, "y2": np.zeros(4)})
+    assert (judging.breakage(alone) or "").startswith('output "y2" of input 0')
+    assert [d.reshaped for d in alone.diffs()] == [0.5, 1.0, 0.0]
+
+
+def test_no_noise_takes_an_output_away_or_changes_its_type() -> None:
+    before = {"y": np.zeros(3, np.float32)}
+    assert shaped(before, {}, {"y": 1.0}) == 'output "y" is missing'
+    assert "float16" in (shaped(before, {"y": np.zeros(3, np.float16)}, {"y": 1.0}) or "")
+
+
 def test_what_is_said_of_a_pass() -> None:
     same = compare(LINE, LINE)
     assert judging.said_exact(same.diffs()) == "every value is the same"

@@ -203,6 +203,24 @@ def test_a_reference_that_answers_zero_alone_is_not_matched_by_just_anything(tmp
     assert verify(Target.default(zeros), planned(zeros, threads=1)).passed
 
 
+@pytest.mark.parametrize("level", ["exact", "close", "task"])
+def test_a_shape_that_hangs_on_a_last_bit_is_forgiven_at_every_level(tmp_path: Path, level: str) -> None:
+    def above(op: str) -> Target:
+        """The values above 1, as a detector gives the boxes above a score."""
+        nodes = [tiny.node(op, ["x", "one"], ["over"]), tiny.node("Compress", ["x", "over"], ["y"])]
+        ends = [tiny.info("x", T.FLOAT, ["N"])], [tiny.info("y", T.FLOAT, ["M"])]
+        built = tiny.model(nodes, *ends, {"one": np.float32(1)})
+        return Target.default(tiny.save(built, tmp_path / f"{op}.onnx"))
+
+    edge = [{"x": np.ones(64, np.float32)} for _ in range(8)]
+    settings: dict[str, Any] = {"metric": lambda f, o: np.ones(len(f)), "max_drop": 1.0}
+    verdict = verify(above("Greater"), above("GreaterOrEqual"), edge, level, **settings)
+    assert verdict.passed, verdict.reason
+    clear = [{"x": np.array([0, 0.5, 2], np.float32)} for _ in range(8)]
+    verdict = verify(above("Greater"), above("Less"), clear, level, **settings)
+    assert not verdict.passed and "float32[1] became float32[2]" in verdict.reason
+
+
 def test_a_candidate_that_cannot_run_fails_as_a_target(mlp: Path, tmp_path: Path) -> None:
     with pytest.raises(TargetFailed, match=r"gone: .*no\.onnx"):
         verify(Target.default(mlp), Target.default(tmp_path / "no.onnx", label="gone"), inputs(2))

@@ -26,18 +26,15 @@ __all__ = [
 
 
 def breakage(tallies: Tallies) -> str | None:
-    """What no level forgives: an input that is refused, an output that is gone or of another form, NaN or
-    infinity against a number."""
+    """What no level forgives: an input that is refused, an output that is gone, or of another form more often
+    than the noise makes it so, NaN or infinity against a number."""
     if tallies.refused is not None:
         times, told = tallies.refused
         return f"{told} ({times:,} of {tallies.inputs:,} inputs are refused)"
-    for name, (_, told) in tallies.reshaped.items():
-        known = [
-            n.reshaped for label, n in tallies.noise.items() if label in (name, label.rpartition(" (")[0])
-        ]
-        labels = [d for d in tallies.diffs() if d.reshaped and d.name.startswith(name)]
-        share = max((d.reshaped for d in labels), default=1.0)
-        if share > max(known, default=0.0):
+    if tallies.lost is not None:
+        return tallies.lost
+    for name, (times, told) in tallies.reshaped.items():
+        if times / tallies.inputs > tallies.usually_reshaped(name):
             return told
     for tally in tallies.tallies.values():
         if tally.odd is not None:

@@ -204,6 +204,8 @@ class Reference:
     def _judge(self, name: str, asked: str) -> Verdict:
         level = "exact" if self.generated else asked
         tallies = self._compare(name, range(self.inputs), {} if level == "task" else self.noise)
+        if level == "task" and tallies.reshaped and tallies.refused is None and tallies.lost is None:
+            tallies = self._compare(name, range(self.inputs), self.noise)  # it may do the same
         if broken := judging.breakage(tallies):
             return self._verdict(level, False, broken, tallies)
         if level == "task":

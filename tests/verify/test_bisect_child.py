@@ -55,6 +55,25 @@ def test_sequences_have_no_one_form_and_are_left_out(tmp_path: Path) -> None:
     assert walked.found is None and (walked.compared, walked.values) == (1, 2)
 
 
+def test_what_is_said_of_a_value_that_was_not_compared(tmp_path: Path) -> None:
+    """One side makes a value that the other has not; a sequence is on both, and has no one form."""
+
+    def made(name: str, factor: float, part: str) -> Path:
+        nodes = [
+            tiny.node("Mul", ["x", "two"], [part]),
+            tiny.node("SplitToSequence", [part], ["parts"], axis=0, keepdims=1),
+            tiny.node("ConcatFromSequence", ["parts"], ["whole"], axis=0),
+            tiny.node("Add", ["whole", part], ["y"]),
+        ]
+        values = [tiny.info(v, T.FLOAT, ["N", 2]) for v in ("x", "y")]
+        built = tiny.model(nodes, values[:1], values[1:], {"two": np.float32(factor)})
+        return tiny.save(built, tmp_path / name)
+
+    found = bisect(request(tmp_path, made("a.onnx", 2, "p"), made("b.onnx", 3, "q"))).found
+    assert found is not None and found.value == "whole"
+    assert [(seen.agrees, seen.said) for seen in found.inputs] == [(None, "not looked at: no array")]
+
+
 def test_a_value_that_cannot_be_led_out_is_skipped_and_the_others_are_not(tmp_path: Path) -> None:
     """Text becomes no float64 on its way out of a branch."""
     graph = tiny.branch()
@@ -72,6 +91,58 @@ def test_a_value_that_cannot_be_led_out_is_skipped_and_the_others_are_not(tmp_pa
     assert walked.found is None
     assert walked.skipped == ("then_branch_text",), "the other branch was not taken"
     assert walked.compared == walked.values - 1
+
+
+def with_default(op: str, weight: np.ndarray, name: Path) -> Path:
+    """y = op(x, w), where w is a weight that is also an input: the caller may replace it, and seldom does."""
+    ends = [tiny.info(v, T.FLOAT, [2, 2]) for v in ("x", "w")], [tiny.info("y", T.FLOAT, [2, 2])]
+    return tiny.save(tiny.model([tiny.node(op, ["x", "w"], ["y"])], *ends, {"w": weight}), name)
+
+
+def test_a_weight_that_is_also_an_input_is_a_weight(tmp_path: Path) -> None:
+    ones = np.ones((2, 2), np.float32)
+    one, two = (with_default("Mul", n * ones, tmp_path / f"{n}.onnx") for n in (1, 2))
+    found = bisect(request(tmp_path, one, two)).found
+    assert found is not None
+    assert [seen.agrees for seen in found.inputs] == [True, False]
+    assert found.inputs[1].said.startswith("a weight: 4 of 4 values differ")
+    odd = with_default("Mul", np.array([[1, np.nan], [1, 1]], np.float32), tmp_path / "odd.onnx")
+    found = bisect(request(tmp_path, odd, None)).found
+    assert found is not None
+    assert [seen.agrees for seen in found.inputs] == [True, False]
+    assert found.inputs[1].said.startswith("a weight: 1 of 4 values not finite")
+
+
+def test_masks_are_no_cause(tmp_path: Path) -> None:
+    """-infinity is meant; the place that is told is that of the first NaN."""
+    nodes = [tiny.node("Mul", ["x", "w"], ["y"])]
+    ends = [tiny.info("x", T.FLOAT, [2, 2])], [tiny.info("y", T.FLOAT, [2, 2])]
+    mask = np.array([[1, -np.inf], [np.nan, 1]], np.float32)
+    path = tiny.save(tiny.model(nodes, *ends, {"w": mask}), tmp_path / "m.onnx")
+    found = bisect(request(tmp_path, path, None)).found
+    assert found is not None and (found.place, found.after) == ("[1, 0]", "nan")
+
+
+def test_inputs_that_a_side_does_not_take_are_left_out(tmp_path: Path) -> None:
+    plain, wrong = (tiny.save(tiny.mlp(seed=n), tmp_path / f"{n}.onnx") for n in (0, 1))
+    fixed = tiny.mlp(seed=1)
+    fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    single = tiny.save(fixed, tmp_path / "single.onnx")
+    for other, sizes, refused, where in (
+        (single, (3, 1), (0,), 1),
+        (single, (3, 2), (0, 1), None),
+        (wrong, (3, 1), (), 0),
+    ):
+        asked = request(tmp_path, plain, other)
+        feeds = [{"x": np.ones((size, 16), np.float32)} for size in sizes]
+        save_feeds(Path(asked.feeds), feeds)
+        walked = bisect(asked)
+        assert walked.refused == refused and walked.values == 3
+        assert ("axis 0 has size" in walked.why_refused) == bool(refused)
+        if where is None:
+            assert walked.found is None and walked.compared == 0
+        else:
+            assert walked.found is not None and walked.found.input == where
 
 
 def test_a_file_that_is_no_model_is_an_error(tmp_path: Path) -> None:

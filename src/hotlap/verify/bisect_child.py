@@ -19,12 +19,12 @@ import numpy as np
 from hotlap.bench import Target, load_feeds
 from hotlap.bench.child import end_with_parent, open_target
 from hotlap.bench.exchange import answer_and_end
-from hotlap.errors import HotlapError, UsageError
+from hotlap.errors import HotlapError, InputError, UsageError
 from hotlap.model import Model
 from hotlap.model.graph import load_graph
 from hotlap.model.nudge import nudged_copy
 from hotlap.model.tap import Value, inlined, tapped
-from hotlap.model.walk import Node, Walk
+from hotlap.model.walk import Node, Scope, Walk
 from hotlap.plan.files import write_whole
 from hotlap.verify import judging
 from hotlap.verify.calibration import most
@@ -84,6 +84,20 @@ class _Side:
         self.graph = inlined(load_graph(path))
         self.walk = Walk(self.graph)
 
+    def refusals(self, feeds: list[Any]) -> dict[int, str]:
+        """Which of the feeds the model itself does not take, by their numbers, and why."""
+        runner = open_target(unoptimised(self.target))
+        found = {}
+        try:
+            for number, feed in enumerate(feeds):
+                try:
+                    runner.run(feed)
+                except InputError as error:
+                    found[number] = f"{self.target.label}: {' '.join(str(error).split())}"
+            return found
+        finally:
+            getattr(runner, "close", lambda: None)()
+
     def tapped(self, values: Sequence[Value]) -> tuple[Path, dict[Value, str]]:
         copy, names = tapped(self.graph, values)
         file = self.home / "tapped.onnx"
@@ -115,9 +129,18 @@ def bisect(request: BisectRequest) -> Walked:
     """
     feeds = load_feeds(request.feeds)
     before = _Side(request.reference, Path(request.home) / "reference")
-    if request.candidate is None:
-        return _Finite(before, feeds).walked()
-    return _Two(before, _Side(request.candidate, Path(request.home) / "candidate"), feeds).walked()
+    after = None if request.candidate is None else _Side(request.candidate, Path(request.home) / "candidate")
+    # Else every copy would fail on such a feed, one value after the other.
+    refused = {} if after is None else after.refusals(feeds)
+    refused |= before.refusals(feeds)
+    kept = [number for number in range(len(feeds)) if number not in refused]
+    left = [feeds[number] for number in kept]
+    walked = (_Finite(before, left) if after is None else _Two(before, after, left)).walked()
+    return msgspec.structs.replace(
+        walked.numbered(kept),
+        refused=tuple(sorted(refused)),
+        why_refused=refused[min(refused)] if refused else "",
+    )
 
 
 class _Chunks:
@@ -150,11 +173,10 @@ class _Finite:
         self.skipped: list[str] = []
 
     def walked(self) -> Walked:
-        for chunk in self.chunks:
+        found = None
+        for chunk in self.chunks if self.feeds else ():
             if (found := self._first(chunk)) is not None:
                 break
-        else:
-            found = None
         return Walked(
             found=found,
             compared=self.compared,
@@ -182,7 +204,7 @@ class _Finite:
         return None
 
     def _divergence(self, at: Value, number: int, array: Any) -> Divergence:
-        place = np.unravel_index(int(np.argmin(np.isfinite(array))), array.shape)
+        place = np.unravel_index(int(np.argmax(_odd(array))), array.shape)
         node = self.nodes[at]
         seen = tuple(self._seen(node, v, number) for v in node.inputs if v)
         return Divergence(
@@ -198,11 +220,12 @@ class _Finite:
 
     def _seen(self, node: Node, name: str, number: int) -> Seen:
         """What a node reads: a weight's own numbers, what was given, or what a node before it made."""
-        weight = self.side.walk.constant(node.scope, name)
+        weight = _stored(self.side.walk, node.scope, name)
         if weight is not None:
             told = not_finite(weight, self.side.home)
             return Seen(name=name, agrees=not told, said=f"a weight: {told or 'finite'}")
-        given = None if node.scope.path else self.feeds[number].get(name)
+        home = self.side.walk.home(node.scope, name)
+        given = self.feeds[number].get(name) if home is self.side.walk.root else None
         if isinstance(given, np.ndarray) and given.dtype.kind == "f" and not _finite(given):
             return Seen(name=name, agrees=False, said="given from outside, and not finite there")
         if name in self.skipped:
@@ -211,8 +234,12 @@ class _Finite:
 
 
 def _finite(array: Any) -> bool:
+    return not _odd(array).any()
+
+
+def _odd(array: Any) -> Any:
     """-inf is how masks are written, and a mask is meant; NaN and +inf never are."""
-    return not (np.isnan(array).any() or np.isposinf(array).any())
+    return np.isnan(array) | np.isposinf(array)
 
 
 class _Two:
@@ -229,7 +256,7 @@ class _Two:
         if not self.pairs:
             raise UsageError("the two models have no value in common, neither by name nor by place")
         found = None
-        for chunk in self.chunks:
+        for chunk in self.chunks if self.feeds else ():
             if (found := self._first(chunk)) is not None:
                 break
         values = sum(1 for n in in_order(self.before.walk) for v in n.outputs if v)
@@ -318,9 +345,15 @@ class _Two:
         if home is not None and name in home.makers:
             tally = self.tallies.get((home.path, name))
             if tally is None:
-                return Seen(name=name, agrees=None, said="not in both models")
+                return Seen(name=name, agrees=None, said=self._unseen((home.path, name)))
             return Seen(name=name, agrees=True, said=f"agrees: differs by {tally.share:.2g} of its range")
         return Seen(name=name, agrees=True, said="given from outside")
+
+    def _unseen(self, at: Value) -> str:
+        """Why a value of the reference was not compared."""
+        if all(pair.at != at for pair in self.pairs):
+            return "not in both models"
+        return "not looked at" if at[1] in self.skipped else "not looked at: no array"
 
     def _seen_weight(self, pair: Pair, place: int, name: str) -> Seen:
         other = _weight(self.after.walk, pair.after, name, place)
@@ -333,10 +366,17 @@ class _Two:
 
 def _weight(walk: Walk, node: Node, name: str, place: int) -> Any:
     """The tensor of that name, as the node sees it; else the one that the node reads at that place."""
-    found = walk.constant(node.scope, name)
+    found = _stored(walk, node.scope, name)
     if found is None and place < len(node.inputs) and node.inputs[place]:
-        found = walk.constant(node.scope, node.inputs[place])
+        found = _stored(walk, node.scope, node.inputs[place])
     return found
+
+
+def _stored(walk: Walk, scope: Scope, name: str) -> Any:
+    """The tensor of a weight or a ``Constant``; of a weight that is also an input too, for `Runner` lets
+    nobody replace it."""
+    home = walk.home(scope, name)
+    return home.weights[name] if home is not None and name in home.weights else walk.constant(scope, name)
 
 
 def _key(pair: Pair) -> str:

@@ -175,32 +175,49 @@ def _show_cause(found: Examination, bisect: bool) -> None:
         names = ";".join(found.blame.optimisers)
         said = (
             f"optimiser: without {names} the answers agree; a plan leaves it out with "
-            f'optimization.disable_specified_optimizers = "{names}"'
+            f'optimization.disable_specified_optimizers = "{found.blame.setting}"'
             if names
             else f"optimiser: no set of the {len(found.blame.changed)} that changed the graph explains it"
         )
         console.print(Text(said, style="bold"))
+    if found.unexplained:
+        console.print(Text(f"cause: not found: {found.unexplained}", style="yellow"))
     if found.walked is not None:
         for line in _walk_lines(found.walked):
             console.print(Text(line))
-    elif bisect and found.verdict.passed:
+    elif bisect and found.verdict.passed and not found.unexplained:
         console.print(Text("bisect: nothing to look for, the answers agree"))
 
 
 def _walk_lines(walked: Walked) -> list[str]:
     seen = f"{walked.compared:,} of {walked.values:,} values looked at"
-    if walked.by:
+    if walked.by and walked.compared:
         seen += f", paired by {walked.by}"
+    left_out = []
+    if walked.refused:
+        many = f"input{'s' if len(walked.refused) > 1 else ''} {', '.join(map(str, walked.refused))}"
+        left_out = [f"  without {many}: {walked.why_refused}"]
     if walked.found is None:
-        return [
-            f"bisect: no node differs ({seen}), graph optimisation aside: hotlap verify each model alone "
-            "shows whether that is what differs"
-        ]
+        return [f"bisect: {_nothing(walked)} ({seen}){_aside(walked)}", *left_out]
     lines = [f"bisect: first {walked.found.label}"]
     if walked.found.other:
         lines.append(f"  in the candidate it is {walked.found.other}")
     lines += [_input_line(walked.found, n) for n in range(len(walked.found.inputs))]
-    return [*lines, f"  ({seen})"]
+    return [*lines, f"  ({seen})", *left_out]
+
+
+def _nothing(walked: Walked) -> str:
+    if not walked.compared and walked.refused:
+        return "there is no input to compare the nodes on"
+    if not walked.by:
+        return "no node makes NaN or +infinity; -infinity is how masks are written"
+    return "no node differs"
+
+
+def _aside(walked: Walked) -> str:
+    if not walked.by or not walked.compared:
+        return ""
+    return ", graph optimisation aside: hotlap verify each model alone shows whether that is what differs"
 
 
 def _input_line(found: Divergence, number: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from hotlap.bench import Target
-from hotlap.errors import MissingExtra, ModelError, UsageError
+from hotlap.errors import HotlapError, MissingExtra, ModelError, UsageError
 from hotlap.model.graph import holds_half, load_graph
 from hotlap.plan.files import check_apart, check_writable, write_whole
 from hotlap.runtime.npz import write_npz
@@ -36,6 +36,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
         saved: the file that holds the worst input; None where nothing was saved.
         blame: for one model alone that disagrees with itself: the optimisers that make the difference.
         walked: where asked for: the first node at which the two part, or that gives no number.
+        unexplained: why the cause could not be looked for; "" where it was, or there is none to look for.
     """
 
     reference: str
@@ -44,6 +45,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     saved: str | None = None
     blame: Blame | None = None
     walked: Walked | None = None
+    unexplained: str = ""
 
 
 def examine(
@@ -72,6 +74,8 @@ def examine(
         walk: where the verdict is no, look for the first node at which the two part; where both sides answer
             NaN or +infinity, for the first node of the reference that does.
         timeout: seconds after which a process counts as hung, beside what the reference itself took.
+
+    Once there is a verdict, what goes wrong in the search for its cause is `Examination.unexplained`.
 
     Raises:
         TargetFailed: a side crashed, hung or refused.
@@ -103,14 +107,29 @@ def examine(
         worst = None if verdict.passed or verdict.worst_input is None else known.feed(verdict.worst_input)
         if worst is not None and save_worst is not None:
             write_whole(save_worst, partial(_write, worst))
+        blamed, no_blame = _sought(
+            partial(blame, known, judged, level) if alone and not verdict.passed else None
+        )
+        walked, no_walk = _sought(
+            partial(_walked, known, None if alone else judged, verdict) if walk else None
+        )
         return Examination(
             reference=f"{judged.label}, not optimised" if alone else right.label,
             candidate=judged.label,
             verdict=verdict,
             saved=None if worst is None or save_worst is None else os.fspath(save_worst),
-            blame=blame(known, judged, level) if alone and not verdict.passed else None,
-            walked=_walked(known, None if alone else judged, verdict) if walk else None,
+            blame=blamed,
+            walked=walked,
+            unexplained="; ".join(filter(None, (no_blame, no_walk))),
         )
+
+
+def _sought(search: Callable[[], Any] | None) -> tuple[Any, str]:
+    """What a search for the cause finds, and why it does not: what is judged stays judged."""
+    try:
+        return search and search(), ""
+    except HotlapError as error:
+        return None, " ".join(str(error).split())
 
 
 def _check_place(path: Path, models: Sequence[str]) -> None:
@@ -149,7 +168,4 @@ def _walked(known: Reference, candidate: Target | None, verdict: Verdict) -> Wal
         found = first_not_finite(known.target, [known.feed(n) for n in numbers])
     else:
         return None
-    if found.found is None:
-        return found
-    there = msgspec.structs.replace(found.found, input=numbers[found.found.input])
-    return msgspec.structs.replace(found, found=there)
+    return found.numbered(numbers)

@@ -90,7 +90,7 @@ def examine(
         )
     alone = candidate is None
     judged = candidate or reference
-    right = unoptimised(reference) if alone else reference
+    right = _not_optimised(reference) if alone else reference
     likely = likeness(right, judged)
     with Reference(
         right,
@@ -114,7 +114,7 @@ def examine(
             partial(_walked, known, None if alone else judged, verdict) if walk else None
         )
         return Examination(
-            reference=f"{judged.label}, not optimised" if alone else right.label,
+            reference=right.label,
             candidate=judged.label,
             verdict=verdict,
             saved=None if worst is None or save_worst is None else os.fspath(save_worst),
@@ -130,6 +130,10 @@ def _sought(search: Callable[[], Any] | None) -> tuple[Any, str]:
         return search and search(), ""
     except HotlapError as error:
         return None, " ".join(str(error).split())
+
+
+def _not_optimised(target: Target) -> Target:
+    return msgspec.structs.replace(unoptimised(target), label=f"{target.label}, not optimised")
 
 
 def _check_place(path: Path, models: Sequence[str]) -> None:

@@ -98,6 +98,28 @@ def test_a_broken_file_is_named_once(here: Path, capsys: pytest.CaptureFixture[s
     assert said.count("broken.onnx") == 1 and "'nope'" in said
 
 
+def test_what_fails_of_a_model_alone_is_told_of_that_model(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_feeds(here / "odd", [{"z": np.zeros((1, 16), np.float32)}])
+    assert run("a.onnx", "--data", "odd") == 2
+    said = capsys.readouterr().err
+    assert "a.onnx, not optimised: " in said and "noise" not in said
+
+
+@pytest.mark.parametrize("level", ["exact", "close"])
+def test_a_metric_judges_at_the_level_task_alone(
+    here: Path, capsys: pytest.CaptureFixture[str], level: str
+) -> None:
+    metric_module(here)
+    asked = ["--data", "data", "--metric", "my_metric:right", "--max-drop", "1%", "--level", level]
+    assert run("a.onnx", "a.onnx", *asked) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert (
+        f"--metric is for --level task, and --level {level} would not ask it: leave one of them out" in said
+    )
+
+
 def test_reduced_precision_is_close_and_json_holds_everything(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

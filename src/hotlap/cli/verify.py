@@ -96,6 +96,10 @@ def command(
         raise click.UsageError("--labels are for a --metric")
     if max_drop is not None and metric is None:
         raise click.UsageError("--max-drop says how much a --metric may drop: give one")
+    if metric is not None and level in ("exact", "close"):
+        raise click.UsageError(
+            f"--metric is for --level task, and --level {level} would not ask it: leave one of them out"
+        )
     if metric is not None and data is None:
         raise click.UsageError("--metric needs --data: inputs that are made have no right answers to score")
     if level in ("close", "task") and data is None:

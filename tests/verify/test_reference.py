@@ -20,7 +20,6 @@ from benchmarks.planted import (
 from hotlap.bench import Target
 from hotlap.errors import TargetFailed, UsageError
 from hotlap.verify import Reference, Verdict, verify
-from hotlap.verify.reference import rows_of
 from hotlap.verify.source import FeedSource
 from tests import tiny
 from tests.real import real
@@ -111,26 +110,6 @@ def test_labels_reach_the_metric_and_rows_have_scores_of_their_own(mlp: Path) ->
     assert same.change is not None and (same.change.count, same.change.per) == (120, "row")
     assert apart.change is not None and apart.change.changed
     assert not apart.passed
-
-
-@pytest.mark.parametrize(
-    ("feed", "answer", "rows"),
-    [
-        ({"x": (64, 3)}, {"y": (64, 2)}, 64),
-        ({"sr": (), "x": (64, 3)}, {"y": (64, 2)}, 64),
-        ({"mask": (1, 3), "x": (64, 3)}, {"y": (64, 1)}, 64),
-        ({"x": (1, 512), "state": (2, 1, 128)}, {"y": (1, 1), "state": (2, 1, 128)}, 1),
-        ({"x": (64, 3)}, {"y": (10, 64)}, 64),
-        ({"x": (7, 3)}, {"y": (10, 64)}, 1),
-        ({"sr": ()}, {"y": ()}, 1),
-    ],
-)
-def test_rows_are_those_of_whatever_input_an_output_has_them_of(feed: Any, answer: Any, rows: int) -> None:
-    assert rows_of(*({k: np.zeros(shape) for k, shape in side.items()} for side in (feed, answer))) == rows
-
-
-def test_a_list_has_as_many_rows_as_entries() -> None:
-    assert rows_of({"x": np.zeros((3, 2))}, {"p": [{0: 0.5}] * 3}) == 3
 
 
 def test_a_shape_that_the_candidate_does_not_take_is_a_no_with_the_shape(mlp: Path, tmp_path: Path) -> None:

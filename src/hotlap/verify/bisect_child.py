@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from hotlap.plan.files import write_whole
 from hotlap.verify import judging
 from hotlap.verify.calibration import most
 from hotlap.verify.divergence import Divergence, Seen, Walked
+from hotlap.verify.index import index_text
 from hotlap.verify.matching import Pair, in_order, paired
 from hotlap.verify.noise import has_floats, moved, nudge, unoptimised
 from hotlap.verify.span import Span, spans
@@ -211,7 +211,7 @@ class _Finite:
             kind="not finite",
             node=node.label,
             value=at[1],
-            place=f"[{', '.join(str(int(i)) for i in place)}]" if place else "",
+            place=index_text(place),
             before="",
             after=str(array[place]),
             inputs=seen,
@@ -437,7 +437,7 @@ def main() -> None:
     def work() -> None:
         Path(request.found).write_bytes(msgspec.msgpack.encode(bisect(request)))
 
-    answer_and_end(partial(work), request.outcome)
+    answer_and_end(work, request.outcome)
 
 
 if __name__ == "__main__":

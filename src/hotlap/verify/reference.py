@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgspec
-import numpy as np
 
 from hotlap.bench import Target
 from hotlap.errors import MissingExtra, ModelError, UsageError
@@ -18,6 +17,7 @@ from hotlap.verify.answers import Refused
 from hotlap.verify.calibration import measure, most
 from hotlap.verify.levels import ENOUGH_ROWS, LEVELS, NEAR, NOISE_FACTOR, UNSTEADY
 from hotlap.verify.metric import Metric, measured_change, split_labels
+from hotlap.verify.rows import rows_of, shapes_of
 from hotlap.verify.sides import Sides, spread
 from hotlap.verify.source import FeedSource
 from hotlap.verify.span import spans
@@ -25,7 +25,7 @@ from hotlap.verify.tallies import Tallies
 from hotlap.verify.task import decided
 from hotlap.verify.verdict import Noise, Verdict
 
-__all__ = ["Metric", "Reference", "likeness", "rows_of", "verify"]
+__all__ = ["Metric", "Reference", "likeness", "verify"]
 
 Feed = dict[str, Any]
 FIRST, AGAIN = "reference", "again"
@@ -345,26 +345,3 @@ def _level(name: str) -> str:
     if name not in LEVELS:
         raise UsageError(f'no level "{name}"{nearest(name, LEVELS)}; there are {", ".join(LEVELS)}')
     return name
-
-
-def rows_of(feed: Mapping[str, Any], answer: Mapping[str, Any]) -> int:
-    """How many rows an input has: the size of the first axis that an input shares with an output.
-
-    Settings, masks for all rows and states share none, mostly; and an output's first axis goes before its
-    others.
-    """
-    sizes = [array.shape[0] for array in feed.values() if array.ndim]
-    shapes = [
-        np.shape(v) if isinstance(v, np.ndarray) else (len(v),) for v in answer.values() if _has_axis(v)
-    ]
-    firsts, axes = {shape[0] for shape in shapes}, {size for shape in shapes for size in shape}
-    return next((size for known in (firsts, axes) for size in sizes if size in known), 1)
-
-
-def _has_axis(value: Any) -> bool:
-    return isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim > 0)
-
-
-def shapes_of(feed: Mapping[str, Any]) -> str:
-    """The shapes of a feed, for people: ``x 3x16, mask 3x5``."""
-    return ", ".join(f"{n} {'x'.join(map(str, np.shape(a))) or 'scalar'}" for n, a in feed.items())

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hotlap.model.graph import onnx
 from hotlap.model.pieces import pieces
 from hotlap.model.sizes import dtype_of
+from hotlap.verify.index import index_text
 
 __all__ = ["difference", "not_finite"]
 
@@ -36,9 +37,8 @@ def difference(before: Any, after: Any, home: Path, other_home: Path) -> str:
     if not differs.any():
         return ""
     place = np.unravel_index(int(np.argmax(differs)), differs.shape)
-    index = f"[{', '.join(str(int(i)) for i in place)}]" if place else ""
     many = f"{int(differs.sum()):,} of {differs.size:,} values differ"
-    return f"{many}, the first{index}: {_told(one[place])} became {_told(two[place])}"
+    return f"{many}, the first{index_text(place)}: {_told(one[place])} became {_told(two[place])}"
 
 
 def _told(value: Any) -> str:
@@ -62,8 +62,9 @@ def not_finite(tensor: Any, home: Path) -> str:
     if not odd.any():
         return ""
     place = np.unravel_index(int(np.argmax(odd)), odd.shape)
-    index = f"[{', '.join(str(int(i)) for i in place)}]" if place else ""
-    return f"{int(odd.sum()):,} of {odd.size:,} values not finite, the first{index}: {values[place]}"
+    return (
+        f"{int(odd.sum()):,} of {odd.size:,} values not finite, the first{index_text(place)}: {values[place]}"
+    )
 
 
 def _values(tensor: Any, home: Path) -> npt.NDArray[Any]:

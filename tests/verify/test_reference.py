@@ -18,9 +18,8 @@ from benchmarks.planted import (
     weights,
 )
 from hotlap.bench import Target
-from hotlap.errors import TargetFailed, UsageError
+from hotlap.errors import TargetFailed
 from hotlap.verify import Reference, Verdict, verify
-from hotlap.verify.source import FeedSource
 from tests import tiny
 from tests.real import real
 
@@ -138,38 +137,6 @@ def test_a_fault_that_shows_at_one_batch_size_alone_is_found(tmp_path: Path) -> 
     assert not verdict.passed and verdict.worst_input == 2 and "of input 2:" in verdict.worst
     with Reference(Target.default(plain)) as reference:
         assert reference.feed(2)["x"].shape == (3, 4)
-
-
-def test_a_callable_is_judged_like_a_model(mlp: Path, tmp_path: Path) -> None:
-    (tmp_path / "my_net.py").write_text(
-        "import onnxruntime\n"
-        f"session = onnxruntime.InferenceSession({str(mlp)!r})\n"
-        "def predict(feed):\n    return session.run(None, feed)[0]\n"
-        "def wrong(feed):\n    return {'y': predict(feed) * 1.01}\n"
-        "def feeds():\n    import numpy as np\n"
-        "    while True:\n        yield {'x': np.random.default_rng(0).random((2, 16), 'float32')}\n"
-    )
-    mine = Target.calling("my_net:predict", folder=tmp_path)
-    model = Target.default(mlp)
-    assert verify(model, mine).passed
-    assert verify(mine, model).passed  # the inputs fit the model: a callable has no signature
-    source = FeedSource(function="my_net:feeds", folder=str(tmp_path), most=3)
-    verdict = verify(model, Target.calling("my_net:wrong", folder=tmp_path), source)
-    assert not verdict.passed and (verdict.inputs, verdict.rows) == (3, 6)
-    with pytest.raises(TargetFailed, match="no signature to make inputs from"):
-        verify(mine, mine)
-
-
-def test_what_cannot_be_asked_is_refused(mlp: Path) -> None:
-    target = Target.default(mlp)
-    with pytest.raises(UsageError, match=r'no level "exakt" .did you mean "exact"'):
-        verify(target, target, level="exakt")
-    with pytest.raises(UsageError, match="no inputs"):
-        verify(target, target, data=[])
-    with pytest.raises(UsageError, match="needs a metric"):
-        verify(target, target, inputs(1), "task")
-    with pytest.raises(UsageError, match='no output "z"'):
-        verify(target, target, inputs(1), scores={"z": -1})
 
 
 def test_a_reference_that_answers_zero_alone_is_not_matched_by_just_anything(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hotlap.cli.console import SAID_NO, common_options, print_json, terminal
-from hotlap.cli.types import AXES, DURATION, FUNCTION, SHARE
+from hotlap.cli.gates import gate_options, max_drop_option
+from hotlap.cli.types import DURATION, FUNCTION
 
 if TYPE_CHECKING:
     from hotlap.verify import Divergence, Examination, Walked
@@ -26,18 +27,7 @@ UNDECIDED = 2
     help="Your inputs: a .npz (one feed), a folder of them, a .parquet (a feed a row), or module:function.",
 )
 @click.option("--rows", is_flag=True, help="Each .npz holds many feeds along axis 0.")
-@click.option(
-    "--level",
-    type=click.Choice(["exact", "close", "task"]),
-    help="The gate; default: task with --metric, else exact.",
-)
-@click.option(
-    "--scores",
-    type=AXES,
-    multiple=True,
-    metavar="NAME:AXIS",
-    help="An output of class scores; its class axis.",
-)
+@gate_options("task with --metric, else exact")
 @click.option(
     "--boxes", multiple=True, metavar="NAME[:FORM]", help="An output of boxes: xyxy (default), xywh, cxcywh."
 )
@@ -48,7 +38,7 @@ UNDECIDED = 2
     help="Your score, for the gate task; higher is better.",
 )
 @click.option("--labels", metavar="FILE", help="The metric's labels: .npy, .npz, .json, text, or a column.")
-@click.option("--max-drop", type=SHARE, help="How much lower the score may be, e.g. 0.5% or 0.005.")
+@max_drop_option
 @click.option("--bisect", is_flag=True, help="Name the first node at which the two part, or that gives NaN.")
 @click.option(
     "--save-worst",

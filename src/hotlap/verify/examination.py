@@ -20,9 +20,10 @@ from hotlap.verify.divergence import Walked
 from hotlap.verify.metric import Metric
 from hotlap.verify.noise import unoptimised
 from hotlap.verify.optimisers import Blame, blame
-from hotlap.verify.reference import Reference, likeness
+from hotlap.verify.reference import Reference
 from hotlap.verify.source import FeedSource
 from hotlap.verify.verdict import Verdict
+from hotlap.verify.verifying import likeness
 
 __all__ = ["Examination", "examine"]
 

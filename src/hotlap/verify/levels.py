@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["LEVELS", "Level"]
+from hotlap.errors import UsageError
+from hotlap.tensors import nearest
+
+__all__ = ["LEVELS", "Level", "level_named"]
 
 NOISE_FACTOR = 5.0
 """How many times the model's own noise a difference may be and still be `exact`.
@@ -85,3 +88,14 @@ LEVELS: dict[str, Level] = {
         ),
     )
 }
+
+
+def level_named(name: str) -> str:
+    """The name itself.
+
+    Raises:
+        UsageError: there is no such level.
+    """
+    if name not in LEVELS:
+        raise UsageError(f'no level "{name}"{nearest(name, LEVELS)}; there are {", ".join(LEVELS)}')
+    return name

@@ -169,6 +169,31 @@ def test_a_metric_of_the_user_decides_at_the_level_task(model: Path) -> None:
         tune(model, data=feeds, level="task", budget=SHORT)
 
 
+def test_a_metric_is_never_passed_over(model: Path) -> None:
+    def metric(feeds: Any, outputs: Any) -> float:
+        return 1.0
+
+    for level in ("exact", "close"):
+        with pytest.raises(UsageError, match=f'"{level}" would not ask it'):
+            tune(model, data=[{}], level=level, metric=metric, max_drop=0.0)
+    with pytest.raises(UsageError, match='the gate "task" judges on your data alone: give --data'):
+        tune(model, metric=metric, max_drop=0.0)
+
+
+@pytest.mark.parametrize(
+    ("level", "given", "metric", "meant"),
+    [
+        (None, False, False, "exact"),
+        (None, True, False, "close"),
+        (None, True, True, "task"),
+        ("exact", True, False, "exact"),
+        ("task", True, True, "task"),
+    ],
+)
+def test_the_gate_that_is_meant(level: str | None, given: bool, metric: bool, meant: str) -> None:
+    assert search._level(level, given=given, metric=metric) == meant
+
+
 def test_a_looser_gate_needs_the_users_data(model: Path) -> None:
     with pytest.raises(UsageError, match='"close" judges on your data alone: give --data'):
         tune(model, level="close", budget=SHORT)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="How long it may take; 10s to a day.",
 )
-@gate_options("close with --data, else exact")
+@gate_options("task with --metric, close with --data, else exact")
 @click.option("--metric", type=FUNCTION, metavar="MODULE:FUNCTION", help="Your score, for the gate task.")
 @max_drop_option
 @click.option("--providers", help="Try these alone, e.g. cpu,openvino; default: all that load here.")
@@ -62,7 +62,7 @@ def command(
     """
     from hotlap.tune import Budget, tune
 
-    with progress("tuning", seconds) as tell:
+    with progress("tuning", seconds, lines=True) as tell:
         tuning = tune(
             model,
             output,

@@ -66,8 +66,8 @@ def tune(
             on. None: made to fit the signature, and then only the gate ``exact`` counts.
         rows: each .npz holds many feeds along axis 0.
         budget: how long it may take.
-        level: the gate that the answers must pass, "exact", "close" or "task"; None: "close" on given data,
-            "exact" on generated inputs.
+        level: the gate that the answers must pass, "exact", "close" or "task"; None: "task" with a metric,
+            else "close" on given data, "exact" on generated inputs.
         scores: outputs whose axis is a ranking, name to axis: its first place must agree.
         metric, max_drop: for the level "task", see `hotlap.verify.verify`.
         providers: try these alone; None: all that load here.
@@ -88,8 +88,7 @@ def tune(
     folder = None if out is None else Path(out)
     if folder is not None:
         lap.check_destination(folder, force=force)
-    if data is None and level not in {None, "exact"}:
-        raise UsageError(f'the gate "{level}" judges on your data alone: give --data, or leave --level out')
+    level = _level(level, given=data is not None, metric=metric is not None)
     clock.say("reading the model")
     source = Model.load(model)
     if folder is not None and reference:
@@ -106,12 +105,26 @@ def tune(
             max_drop=max_drop,
             noise_seconds=NOISE * clock.seconds,
         ) as reference_answers:
-            search.judge = Judge(reference_answers, level or ("exact" if data is None else "close"))
+            search.judge = Judge(reference_answers, level)
             search.race()
             tuning = search.result(budget or Budget(), str(model))
     if folder is None:
         return tuning
     return _write(tuning, source, folder, copy=copy, reference=reference, force=force)
+
+
+def _level(level: str | None, *, given: bool, metric: bool) -> str:
+    """The gate that is meant.
+
+    Raises:
+        UsageError: it could not be asked, or would not ask the metric.
+    """
+    if metric and level in ("exact", "close"):
+        raise UsageError(f'a metric is for the gate "task", and "{level}" would not ask it: leave one out')
+    level = level or ("task" if metric else "close" if given else "exact")
+    if not given and level != "exact":
+        raise UsageError(f'the gate "{level}" judges on your data alone: give --data, or leave it out')
+    return level
 
 
 class _Search:

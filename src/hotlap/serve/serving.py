@@ -21,6 +21,7 @@ from hotlap.serve.http.connection import Connection
 from hotlap.serve.http.front import Front
 from hotlap.serve.http.head import load_parser
 from hotlap.serve.http.limits import Limits
+from hotlap.serve.http.sealed import Handshake
 from hotlap.serve.listening import BACKLOG, Listener
 from hotlap.serve.served import Served
 from hotlap.serve.shared import SharedMemory
@@ -191,15 +192,16 @@ class Server:
             self._listener.close()
 
     async def _listen(self, loop: asyncio.AbstractEventLoop) -> list[asyncio.Server]:
-        front = self._front
-        more: dict[str, Any] = {}
-        if self._tls is not None:
-            more = {"ssl": self._tls, "ssl_handshake_timeout": front.limits.head_time}
+        front, tls = self._front, self._tls
+
+        def connected() -> asyncio.BaseProtocol:
+            return Connection(front) if tls is None else Handshake(front, tls)
+
         servers = []
         for sock in self._listener.sockets:
             unix = sock.family not in (socket.AF_INET, socket.AF_INET6)
             make = loop.create_unix_server if unix else loop.create_server
-            servers.append(await make(lambda: Connection(front), sock=sock, backlog=_ACCEPTS, **more))
+            servers.append(await make(connected, sock=sock, backlog=_ACCEPTS))
             sock.listen(BACKLOG)  # the event loop has just set its own number
         return servers
 

@@ -56,8 +56,7 @@ class Connection(Arrival):
     def eof_received(self) -> bool:
         """The client sends no more. It may have gone, or still read: TCP shows no difference."""
         self._half = True
-        waits = self._phase == BUSY or (self._phase == IDLE and self._tail and self._choked)
-        if not waits or self._transport.get_extra_info("sslcontext") is not None:
+        if not (self._phase == BUSY or (self._phase == IDLE and self._tail and self._choked)):
             return False
         if self._phase == BUSY:
             self._probe()
@@ -82,14 +81,14 @@ class Connection(Arrival):
         """Ends the connection where the client is too slow."""
         if self._phase == CLOSED:
             return
-        unsent = self._transport.get_write_buffer_size()
-        if unsent and unsent != self._unsent:
+        unsent = self._waiting()
+        if unsent != self._unsent:
             self._moved = now
             if self._owed:
                 self._owe(unsent)
         self._unsent = unsent
         if unsent and now - self._moved > self._front.limits.write_time:
-            self._transport.abort()
+            self._abort()
         elif now > self._until and not (unsent and self._phase in (IDLE, LINGER, CLOSING)):
             self._late(now)
         elif self._half and self._phase == BUSY:
@@ -99,16 +98,24 @@ class Connection(Arrival):
         """Ends the connection if it has nothing to send and nothing to wait for; returns whether it is so.
         A request that is not whole by now was not accepted."""
         if self._phase in (CLOSING, CLOSED):
-            return self._phase == CLOSED or not self._transport.get_write_buffer_size()
-        if self._phase == BUSY or self._transport.get_write_buffer_size():
+            return self._phase == CLOSED or not self._waiting()
+        if self._phase == BUSY or self._waiting():
             return False
         self._close()
-        return True
+        return not self._waiting()
 
     def cut(self) -> None:
         """Ends the connection at once."""
         if self._phase != CLOSED:
-            self._transport.abort()
+            self._abort()
+
+    def _waiting(self) -> int:
+        """Bytes of answers that the system has not taken yet."""
+        size: int = self._transport.get_write_buffer_size()
+        return size
+
+    def _abort(self) -> None:
+        self._transport.abort()
 
     def _probe(self) -> None:
         """Writes something that every client of HTTP/1.1 reads over (RFC 9110, 15.2): where it has gone, its
@@ -118,7 +125,7 @@ class Connection(Arrival):
 
     def _late(self, now: float) -> None:
         if self._phase in (LINGER, CLOSING):
-            self._transport.abort()
+            self._abort()
         elif self._phase == IDLE and not self._tail:
             self._close()
         elif self._phase == IDLE:
@@ -259,7 +266,7 @@ class Connection(Arrival):
         else:
             self._transport.writelines(buffers)
         if self._choked:
-            self._owe(self._transport.get_write_buffer_size())
+            self._owe(self._waiting())
 
     def _refuse(self, error: BaseException) -> None:
         """Says why, and ends the connection: what the client sends next cannot be told from a request."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 from collections.abc import Iterable
 from email.utils import formatdate
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from hotlap.serve.shared import SharedMemory
 
 __all__ = ["Front"]
+
+_log = logging.getLogger("hotlap.serve")
 
 _SCRATCH = 64 * 1024
 _SWEEP = 0.5
@@ -113,8 +116,12 @@ class Front:
         return len(busy)
 
     def _sweep(self) -> None:
+        # First of all: whatever goes wrong with one connection, the others' times are kept.
+        self._timer = self._loop.call_later(self._period, self._sweep)
         self.now = self._loop.time()
         self.date = b"Date: %b\r\n" % formatdate(usegmt=True).encode()
         for connection in list(self.connections):
-            connection.look(self.now)
-        self._timer = self._loop.call_later(self._period, self._sweep)
+            try:
+                connection.look(self.now)
+            except Exception:  # noqa: BLE001  logged, with its traceback
+                _log.exception("a connection could not be looked at")

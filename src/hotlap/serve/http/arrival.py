@@ -199,12 +199,16 @@ class Arrival(asyncio.BufferedProtocol):
         """Whom the request is for, and whether it may come in."""
         front = self._front
         self._route, self._match = front.table.find(head.method, head.path)
-        front.authorise(self._route, head.headers)
+        front.authorise(self._route, head.headers, unix=self._route.near and self._unix())
         self._asked = None
         if self._route.handler is None:
             self._asked = front.inference.asked(self._match, head.headers)
         if head.length > front.limits.body:
             raise BodyTooLarge(f"the body has {head.length:,} bytes, at most {front.limits.body:,} are taken")
+
+    def _unix(self) -> bool:
+        """Whether the client came through a Unix socket."""
+        return isinstance(self._transport.get_extra_info("sockname"), str | bytes)
 
     def _turn_away(self, head: Head, error: Refused) -> None:
         """Refuses a request whose head is sound: the connection may go on where the body is there already."""

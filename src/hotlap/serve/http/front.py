@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hotlap.serve.http.infer import Inference
 from hotlap.serve.http.limits import Limits
+from hotlap.serve.http.origin import check_host, check_origin
 from hotlap.serve.http.routes import Headers, Route, Table
 from hotlap.serve.status import Unauthorized
 
@@ -73,12 +74,21 @@ class Front:
         self._token = None if token is None else b"Bearer " + token.encode()
         self._timer: asyncio.TimerHandle | None = None
 
-    def authorise(self, route: Route, headers: Headers) -> None:
+    def authorise(self, route: Route, headers: Headers, *, unix: bool = False) -> None:
         """
+        Args:
+            unix: the request came through a Unix socket, which no browser can reach.
+
         Raises:
             Unauthorized: the address wants a token, and this one is not it.
+            Forbidden: none is asked for, and a web page from elsewhere makes the request.
         """
-        if self._token is None or route.open:
+        if self._token is None:
+            check_origin(headers)
+            if route.near and not unix:
+                check_host(headers)
+            return
+        if route.open:
             return
         given = headers.get(b"authorization", b"")
         if not hmac.compare_digest(given[:7].title() + given[7:], self._token):

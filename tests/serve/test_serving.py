@@ -172,6 +172,15 @@ def test_a_unix_socket_and_a_port_serve_the_same(tmp_path: Path, uvloop: bool) -
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.parametrize(("host", "shared"), [("127.0.0.1", True), ("0.0.0.0", False)])
+def test_memory_is_shared_where_only_this_machine_can_connect(host: str, shared: bool) -> None:
+    listener = Listener()
+    listener.add_port(host, 0)
+    with serving(listener=listener) as server, Client(server) as client:
+        extensions = client.ask(get("/v2")).json["extensions"]
+        assert ("system_shared_memory" in extensions) is shared
+
+
 def test_a_token_is_asked_for_but_not_by_health(uvloop: bool) -> None:
     with serving(token="s3cret", uvloop=uvloop) as server, Client(server) as client:
         for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/m/ready"):

@@ -63,6 +63,7 @@ class Server:
         Args:
             models: from `hotlap.serve.loading.load`; they are closed at the end.
             listener: where to listen; None: a free port of this machine alone.
+            shared: None: clients may register shared memory where only this machine can connect.
             token: that every request must bear, but those for health; None: none is asked for.
             drain: seconds that accepted requests may take once the server is asked to end.
             uvloop: whether to run on it; None: where it is installed.
@@ -75,7 +76,11 @@ class Server:
         self._new_loop = _loop_maker(uvloop)
         self.engine = Engine(models)
         self._tls, self._drain = tls, drain
-        shared = shared or SharedMemory()
+        if listener is None:
+            listener = Listener()
+            listener.add_port("127.0.0.1", 0, tls=tls is not None)
+        # Who cannot share memory with this machine has no use for it but to reach that of others.
+        shared = shared or SharedMemory(allowed=listener.near)
         self._front = Front(
             self.engine,
             (*admin.routes(shared), *infer.ROUTES),
@@ -83,9 +88,6 @@ class Server:
             shared,
             token=token,
         )
-        if listener is None:
-            listener = Listener()
-            listener.add_port("127.0.0.1", 0, tls=tls is not None)
         self._listener, self.urls = listener, listener.urls
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None

@@ -128,9 +128,7 @@ STATUS: dict[type[BaseException], Row] = {
     errors.InputError: Row(400, "the request does not fit the model: every problem of it, one line each"),
     Malformed: Row(400, "the request is no proper HTTP; the connection is closed"),
     Unauthorized: Row(401, "the bearer token is missing or wrong"),
-    Forbidden: Row(
-        403, "without a token: a web page of another origin, or shared memory asked for by a name"
-    ),
+    Forbidden: Row(403, "no token, and a web page of another origin; or shared memory asked for by a name"),
     Unknown: Row(404, "no such address, model, version or region"),
     MethodNotAllowed: Row(405, "the address exists, for other methods: see the header Allow"),
     TooSlow: Row(408, "the request took too long to arrive; the connection is closed"),

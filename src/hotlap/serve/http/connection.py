@@ -131,7 +131,9 @@ class Connection(Arrival):
         elif self._phase == IDLE:
             self._refuse(TooSlow(f"the head took longer than {self._front.limits.head_time:g} s"))
         elif not self._fast_enough(now):
-            self._refuse(TooSlow("the body came too slowly"))
+            error = TooSlow("the body came too slowly")
+            self._count(error)
+            self._refuse(error)
 
     # ── from a request to its answer ──────────────────────────────────────────────────────────────────
 
@@ -160,7 +162,7 @@ class Connection(Arrival):
         self._aside(
             len(body) > _LONG_PACKED,
             lambda: self._front.inference.unpacked(asked, body),
-            lambda plain: self._submit(asked, plain, arrived),
+            lambda plain: self._submit_unpacked(asked, plain, arrived),
             lambda error: self._refuse_inference(asked, error, arrived),
         )
 
@@ -180,6 +182,16 @@ class Connection(Arrival):
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
             self._job = None
             self._refuse_inference(asked, error, arrived)
+
+    def _submit_unpacked(self, asked: Asked, plain: bytes, arrived: int) -> None:
+        nbytes = self._held + len(plain)
+        error = self._overloaded(nbytes)
+        if error is not None:
+            self._refuse_inference(asked, error, arrived)
+            return
+        self._front.bodies += len(plain)
+        self._held = nbytes
+        self._submit(asked, plain, arrived)
 
     def _refuse_inference(self, asked: Asked, error: BaseException, arrived: int) -> None:
         self._front.inference.refused(asked, error, arrived)

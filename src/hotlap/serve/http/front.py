@@ -44,7 +44,8 @@ class Front:
         now: the loop's time at the last sweep.
         date: the header line of that name.
         closing: answers say that the connection ends.
-        bodies: bytes of the large bodies that arrive or wait.
+        bodies: bytes of the large bodies that arrive or wait, as far as they have come; and of what was
+            unpacked.
         answers: bytes of the large answers that their clients have not read yet.
     """
 

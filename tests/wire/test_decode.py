@@ -125,7 +125,14 @@ def test_inputs_come_in_any_order_and_in_several_ways() -> None:
     assert request.feed["c"].tolist() == ["x", "é"]
     assert request.feed["a"].tolist() == [1, -2, 3]
     assert request.feed["b"].tolist() == [0.5, 2]
-    assert request.nbytes == 11 + len("[1, -2, 3]") + 16
+    assert request.nbytes == 11 + 3 + 16
+
+
+@pytest.mark.parametrize("more", [{}, {"parameters": {"mine": 1}}])
+def test_numbers_in_json_count_as_the_array_that_they_are(more: dict[str, Any]) -> None:
+    """The length of their text says nothing of it: batches are measured in bytes of arrays."""
+    request = decoded(body([json_input("x", [2, 3], [0.123456789] * 6)], **more))
+    assert request.nbytes == request.feed["x"].nbytes == 24
 
 
 def test_parameters_and_outputs() -> None:

@@ -90,7 +90,7 @@ def _plain(header: Header, signature: Signature, most: int) -> InferRequest | No
             feed[name] = port.json.read(text, shape, count)
         except Wrong:
             return None
-        nbytes += len(text)
+        nbytes += count * port.itemsize or len(text)
     if len(feed) != len(ports):
         return None
     return InferRequest(header.id or "", feed, nbytes=nbytes)
@@ -163,12 +163,12 @@ def _request(
 
 
 def _from_json(port: Port, given: RequestInput, shape: tuple[int, ...], count: int) -> tuple[Any, int]:
-    """The array and how many bytes of JSON it was."""
+    """The array and its bytes; of text, those of the JSON: that is about what it takes as bytes."""
     if given.parameters is not None and given.parameters.shared_memory_region is not None:
         raise Wrong("given in more than one way, expected one of data, bytes, shared memory")
     if isinstance(given.data, Raw):
         text = bytes(given.data)
-        return port.json.read(text, shape, count), len(text)
+        return port.json.read(text, shape, count), count * port.itemsize or len(text)
     array = port.json.convert(given.data, shape, count)
     return array, array.nbytes
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import socket
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+import onnx
 import pytest
 
 from hotlap.errors import MissingExtra, ModelError, UsageError
@@ -170,6 +173,30 @@ def test_a_unix_socket_and_a_port_serve_the_same(tmp_path: Path, uvloop: bool) -
             assert other.ask(post(infer(2.0))).y[0, 0] == 4
             assert len(server.urls) == 2 and server.urls[1].startswith("http+unix://%2F")
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs /dev/shm, which Linux has")
+@pytest.mark.parametrize("max_batch", [1, 8])
+def test_bfloat16_goes_through_shared_memory(tmp_path: Path, max_batch: int) -> None:
+    numbers = np.array([1.5, -2.0, 3.0], pytest.importorskip("ml_dtypes").bfloat16)
+    model_path = tiny.save(tiny.identity(onnx.TensorProto.BFLOAT16, opset=19), tmp_path / "b.onnx")
+    key = Path(f"/dev/shm/hotlap-test-bfloat16-{os.getpid()}-{max_batch}")
+    key.write_bytes(numbers.tobytes() + bytes(6))
+    place = {"shared_memory_region": "r", "shared_memory_byte_size": 6}
+    x = {"name": "x", "datatype": "BF16", "shape": [3], "parameters": place}
+    y = {"name": "y", "parameters": {**place, "shared_memory_offset": 6}}
+    request = post(json.dumps({"inputs": [x], "outputs": [y]}).encode(), "/v2/models/b/infer")
+    region = {"key": key.name, "byte_size": 12}
+    register = post(json.dumps(region).encode(), "/v2/systemsharedmemory/region/r/register")
+    models = load([model_path], instead={"lanes": 1, "max_batch": max_batch, "inline": max_batch == 1})
+    try:
+        with Server(models) as server, Client(server) as client:
+            assert client.ask(register.replace(b"Host: h", b"Host: localhost")).status == 200
+            answer = client.ask(request)
+            assert answer.status == 200, answer.body
+            assert key.read_bytes() == numbers.tobytes() * 2
+    finally:
+        key.unlink()
 
 
 @pytest.mark.parametrize(("host", "shared"), [("127.0.0.1", True), ("0.0.0.0", False)])

@@ -76,11 +76,8 @@ class Server:
         self._new_loop = _loop_maker(uvloop)
         self.engine = Engine(models)
         self._tls, self._drain = tls, drain
-        if listener is None:
-            listener = Listener()
-            listener.add_port("127.0.0.1", 0, tls=tls is not None)
         # Who cannot share memory with this machine has no use for it but to reach that of others.
-        shared = shared or SharedMemory(allowed=listener.near)
+        shared = shared or SharedMemory(allowed=listener is None or listener.near)
         self._front = Front(
             self.engine,
             (*admin.routes(shared), *infer.ROUTES),
@@ -88,6 +85,9 @@ class Server:
             shared,
             token=token,
         )
+        if listener is None:
+            listener = Listener()
+            listener.add_port("127.0.0.1", 0, tls=tls is not None)
         self._listener, self.urls = listener, listener.urls
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None

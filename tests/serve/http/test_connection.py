@@ -16,11 +16,12 @@ from hotlap.tensors import TensorSpec
 from tests.serve.http.wired import (
     HEAD,
     INFER,
-    X,
     Client,
     Feed,
     Gated,
     Serving,
+    X,
+    Y,
     binary,
     doubled,
     get,
@@ -376,6 +377,23 @@ def test_answers_that_many_clients_leave_unread_are_bounded(start: Serving) -> N
             assert client.ask(request).status == 200
             assert client.ask(request).status == 200
         until(lambda: server._front.answers == 0)
+
+
+def test_lists_of_maps_are_no_trouble_while_another_client_reads_slowly(start: Serving) -> None:
+    def both(feed: Feed) -> Feed:
+        count = 250_000 if feed["x"][0, 0] == 1 else 1
+        return {"y": np.repeat(feed["x"], count, axis=0), "maps": [{1: 0.5}]}
+
+    outputs = [Y, TensorSpec("maps", "seq(map(int64,tensor(float)))")]
+    x, line = binary(rows(1.0))
+    with (
+        start(model(both, outputs=outputs)) as server,
+        Client(server, small=True) as lazy,
+        Client(server) as client,
+    ):
+        lazy.send(post(x, INFER, line))
+        until(lambda: server._front.answers > 0)
+        np.testing.assert_array_equal(client.ask(post(infer(2.0))).y, rows(2.0))
 
 
 def test_one_connection_too_many_is_told_so(start: Serving) -> None:

@@ -217,7 +217,8 @@ class Connection(Arrival):
     def _check_room(self, job: Job) -> None:
         """Refuses an answer that would have to wait for its client beside too many others."""
         front, outputs = self._front, (job.outputs or {}).values()
-        if front.answers + sum(a.nbytes for a in outputs) > front.limits.answers:
+        # Lists and maps are not sent: the protocol cannot carry them.
+        if front.answers + sum(getattr(a, "nbytes", 0) for a in outputs) > front.limits.answers:
             raise Overloaded(f"answers of {front.answers:,} bytes wait for their clients to read them")
 
     def _aside(

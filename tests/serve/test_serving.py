@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -7,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -62,6 +64,63 @@ def test_a_server_starts_and_ends(uvloop: bool) -> None:
     server.stop()
     with pytest.raises(OSError):
         Client(server)
+
+
+def test_who_stops_it_before_it_runs_has_stopped_it(uvloop: bool) -> None:
+    server = Server([model()], uvloop=uvloop)
+    server.stop()
+    server.run()
+    server = Server([model()], uvloop=uvloop)
+    server.stop()
+    server.start().close()
+
+
+def test_whoever_stops_it_while_it_is_warmed_sees_no_traceback(
+    uvloop: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failed: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    gate = Gated()
+    gate.open = False
+    server = Server([model(gate)], uvloop=uvloop)
+    starting = threading.Thread(target=server.start, daemon=True)
+    starting.start()
+    assert gate.begun.acquire(timeout=20)
+    server.stop()
+    until(lambda: server.engine.draining)
+    gate.open = True
+    gate.go.release(100)
+    server.close()
+    starting.join(timeout=20)
+    assert failed == [] and "exception" not in caplog.text.lower()
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+
+
+def test_a_program_that_serves_beside_other_things_keeps_its_collector(thawed: None) -> None:
+    with serving():
+        assert gc.get_freeze_count() == 0
+
+
+def test_a_process_that_only_serves_hides_what_stays_from_the_collector(
+    thawed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_stop_at_signals", lambda loop, stop: None)
+    frozen: list[int] = []
+
+    def ready(server: Server) -> None:
+        frozen.append(gc.get_freeze_count())
+        server.stop()
+
+    listener = Listener()
+    listener.add_port("127.0.0.1", 0)
+    module.serve([model()], listener, ready=ready)
+    assert frozen[0] > 0 and gc.get_freeze_count() == 0
 
 
 def test_many_may_wait_to_be_taken_up(uvloop: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import importlib
 import logging
 import signal
@@ -92,6 +93,7 @@ class Server:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
+        self._asked_to_stop = False
 
     @property
     def url(self) -> str:
@@ -115,7 +117,9 @@ class Server:
             runner.run(self._main(ready, signals))
 
     def stop(self) -> None:
-        """Asks the server to answer what it has accepted and to end. From any thread; twice is fine."""
+        """Asks the server to answer what it has accepted and to end, or not to begin. From any thread; twice
+        is fine."""
+        self._asked_to_stop = True
         loop, stop = self._loop, self._stop
         if loop is not None and stop is not None:
             with contextlib.suppress(RuntimeError):  # it has ended meanwhile
@@ -167,8 +171,10 @@ class Server:
     # ── inside ────────────────────────────────────────────────────────────────────────────────────────
 
     async def _main(self, ready: Callable[[], None] | None, signals: bool) -> None:
-        loop = self._loop = asyncio.get_running_loop()
         stop = self._stop = asyncio.Event()
+        loop = self._loop = asyncio.get_running_loop()
+        if self._asked_to_stop:  # whoever asks from now on finds the loop
+            stop.set()
         if signals:
             _stop_at_signals(loop, stop)
         self._front.start(loop)
@@ -237,7 +243,19 @@ def serve(
     """
     limits = more.pop("limits", None) or Limits()
     server = Server(models, listener, limits=_within_files(limits), **more)
-    server.run(None if ready is None else lambda: ready(server), signals=True)
+
+    def warm() -> None:
+        # This process does nothing else, and what is there now stays: without this each full collection would
+        # walk through all of it again.
+        gc.collect()
+        gc.freeze()
+        if ready is not None:
+            ready(server)
+
+    try:
+        server.run(warm, signals=True)
+    finally:
+        gc.unfreeze()
 
 
 def _within_files(limits: Limits) -> Limits:

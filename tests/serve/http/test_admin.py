@@ -11,9 +11,13 @@ import pytest
 
 import hotlap
 from hotlap.errors import InputError, Overloaded
+from hotlap.plan import Facts
+from hotlap.runtime import FakeRunner
 from hotlap.serve.batch import Call
 from hotlap.serve.job import Job, Timeline
+from hotlap.serve.served import Served
 from hotlap.serve.shared import SharedMemory
+from hotlap.tensors import TensorSpec
 from hotlap.wire import InferRequest
 from tests.serve.http.asking import Asking
 
@@ -84,6 +88,18 @@ def test_only_independent_rows_may_come_together(asking: Asking) -> None:
     assert (status, told["name"], told["max_batch_size"]) == (200, "n", 0)
     assert told["input"][0]["dims"] == [-1, 16]
     assert "dynamic_batching" not in told
+
+
+@pytest.mark.parametrize(
+    "axes", [{"x": 1, "y": 0}, {"x": 0, "y": 1}, {"x": 1, "y": 1}, {"x": 0}, {"y": 0}], ids=str
+)
+def test_rows_that_do_not_lie_first_are_not_told_as_such(axes: dict[str, int]) -> None:
+    specs = [TensorSpec.of(name, "float32", ["a", "b"]) for name in "xy"]
+    odd = Served(
+        name="odd", runner=FakeRunner(specs[:1], specs[1:]), facts=Facts(rows="independent", axes=axes)
+    )
+    status, told = Asking(None, odd).get("/v2/models/odd/config")
+    assert (status, told["max_batch_size"], told["input"][0]["dims"]) == (200, 0, [-1, -1])
 
 
 @pytest.mark.parametrize("end", ["", "/ready", "/config", "/stats", "/trace/setting"])

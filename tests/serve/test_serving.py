@@ -210,7 +210,7 @@ def test_without_uvloop_asyncio_runs_it(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(__import__("sys").modules, "uvloop", None)
     with serving() as server, Client(server) as client:
         assert client.ask(get("/v2/health/live")).status == 200
-    with pytest.raises(UsageError, match="uvloop is not installed"):
+    with pytest.raises(MissingExtra, match=r"uvloop needs an extra: pip install 'hotlap\[serve\]'"):
         Server([model()], uvloop=True)
 
 

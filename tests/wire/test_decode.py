@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 import hotlap
 from hotlap.errors import InputError, TooLarge
 from hotlap.tensors import TensorSpec
-from hotlap.wire import InferRequest, Region, Signature, Wanted, decode_infer, lead
+from hotlap.wire import InferRequest, Region, Signature, Wanted, decode_infer
 from tests import tiny
 from tests.wire import made
 from tests.wire.made import binary_input, body, json_input
@@ -520,12 +520,3 @@ def test_a_runner_takes_bfloat16_that_is_not_aligned(tmp_path: Path) -> None:
         of = Signature.of(runner.inputs, runner.outputs)
         request = decode_infer(text + x.tobytes(), len(text), of, most_elements=9)
         assert runner.run(request.feed)["y"].tolist() == [1.5, -2, 0.25]
-
-
-@pytest.mark.parametrize("header", range(1, 40))
-def test_with_a_lead_the_first_tensor_is_aligned(header: int) -> None:
-    room = lead(header)
-    buffer = np.zeros(room + header + 8, np.uint8)
-    assert 0 <= room < 16 and (room + header) % 16 == 0
-    assert (buffer.ctypes.data + room + header) % 8 == 0
-    assert lead(None) == lead(0) == 0

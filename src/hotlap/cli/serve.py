@@ -125,10 +125,11 @@ def command(
     from hotlap.serve.http.tls import context
     from hotlap.serve.listening import Listener
     from hotlap.serve.loading import load
-    from hotlap.serve.serving import serve
+    from hotlap.serve.serving import loop_maker, serve
     from hotlap.serve.shared import SharedMemory
 
     load_parser()  # before a model is loaded in vain
+    loop_maker(uvloop)
     if tls_key is not None and tls_cert is None:
         raise click.UsageError("--tls-key goes with --tls-cert")
     tls = None if tls_cert is None else context(tls_cert, tls_key)

@@ -36,7 +36,7 @@ class Engine:
         self.models: dict[str, Served] = {}
         for model in models:
             if model.name in self.models:
-                raise UsageError(f'two models are named "{model.name}": rename one of the files')
+                raise UsageError(f'two models are named "{model.name}": give one another name (NAME=FILE)')
             self.models[model.name] = model
         self._gate = Gate()
         self._tracks = {model: Track(model, self._settled) for model in self.models.values()}

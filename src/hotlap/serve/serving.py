@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from hotlap.errors import UsageError
+from hotlap.errors import MissingExtra, UsageError
 from hotlap.serve.engine import Engine
 from hotlap.serve.http import admin, infer
 from hotlap.serve.http.connection import Connection
@@ -27,7 +27,7 @@ from hotlap.serve.listening import BACKLOG, Listener
 from hotlap.serve.served import Served
 from hotlap.serve.shared import SharedMemory
 
-__all__ = ["Server", "serve"]
+__all__ = ["Server", "loop_maker", "serve"]
 
 _log = logging.getLogger("hotlap.serve")
 
@@ -74,7 +74,7 @@ class Server:
             UsageError: two models of one name, or an address that cannot be had.
         """
         load_parser()
-        self._new_loop = _loop_maker(uvloop)
+        self._new_loop = loop_maker(uvloop)
         self.engine = Engine(models)
         self._tls, self._drain = tls, drain
         # Who cannot share memory with this machine has no use for it but to reach that of others.
@@ -295,13 +295,21 @@ def _stop_at_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> No
             signal.signal(number, lambda n, frame: loop.call_soon_threadsafe(first, n))
 
 
-def _loop_maker(uvloop: bool | None) -> Callable[[], asyncio.AbstractEventLoop]:
+def loop_maker(uvloop: bool | None) -> Callable[[], asyncio.AbstractEventLoop]:
+    """What makes the event loop.
+
+    Args:
+        uvloop: as `Server` takes it.
+
+    Raises:
+        MissingExtra: uvloop is asked for, and not installed.
+    """
     if uvloop is False:
         return asyncio.new_event_loop
     try:
         made: Callable[[], asyncio.AbstractEventLoop] = importlib.import_module("uvloop").new_event_loop
     except ImportError as error:
         if uvloop:
-            raise UsageError("uvloop is not installed here: pip install uvloop, or go without") from error
+            raise MissingExtra("serve", "running on uvloop") from error
         return asyncio.new_event_loop
     return made

@@ -15,7 +15,7 @@ from hotlap.wire.raw import raw_request, too_many
 from hotlap.wire.signature import Signature, listed
 from hotlap.wire.values import InferRequest, Region
 
-__all__ = ["decode_infer", "lead"]
+__all__ = ["decode_infer"]
 
 _SMALL = 64 * 1024
 """Bytes of a body that may be read twice, where the quick way finds that something is wrong with it."""
@@ -56,12 +56,6 @@ def decode_infer(
         )
     header = read_header(memoryview(body)[:header_length])
     return _request(header, _read_only(body), header_length, signature, most_elements)
-
-
-def lead(header_length: int | None) -> int:
-    """Bytes to leave free before a body in its buffer, so that the first tensor's bytes lie aligned and need
-    not be copied; the body is then ``memoryview(buffer)[lead:]``."""
-    return -header_length % 16 if header_length else 0
 
 
 def _read_only(body: bytes | memoryview) -> bytes | memoryview:

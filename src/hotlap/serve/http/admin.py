@@ -97,8 +97,8 @@ def _ready(engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:
 
 
 def _model_ready(engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:
-    """That model is warm."""
-    model = served(engine, match)
+    """That model is warm. Whoever asks bears no token, and is told of no other."""
+    model = served(engine, match, hint=False)
     if not model.ready or engine.draining:
         raise NotReady(f'model "{model.name}" is being warmed, or the server is about to stop')
     return Reply(body=[b'{"name":%b,"ready":true}' % msgspec.json.encode(model.name)])

@@ -68,7 +68,8 @@ class _Door:
     @classmethod
     def of(cls, model: Served) -> _Door:
         try:
-            return cls(model, Signature.of(model.runner.inputs, model.runner.outputs))
+            runner = model.runner
+            return cls(model, Signature.of(runner.inputs, runner.outputs, labels=model.labels))
         except ModelError as error:
             raise ModelError(f"{model.name}: {error}") from error
 

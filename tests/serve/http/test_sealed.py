@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ssl
 import threading
 import time
@@ -137,6 +138,22 @@ def test_idle_clients_do_not_hold_up_the_end(start: Serving, tls: Any, trust: An
         server.close()
         assert time.monotonic() - begun < 20  # the drain alone would be 30 s
         assert client.ended()
+
+
+def test_who_is_in_the_middle_of_a_handshake_is_cut_at_the_end(
+    start: Serving, tls: Any, trust: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with start(model(large), **tls) as server, Client(server.url) as half, Client(server.url) as none:
+        hello = ssl.MemoryBIO()
+        with pytest.raises(ssl.SSLWantReadError):
+            trust.wrap_bio(ssl.MemoryBIO(), hello, server_hostname="127.0.0.1").do_handshake()
+        half.send(hello.read()[:100])
+        with Client(server, context=trust) as whole:  # so that the others were taken up
+            assert whole.ask(get("/v2/health/live")).status == 200
+        server.close()
+        assert half.ended() and none.ended()
+    gc.collect()
+    assert not caplog.records
 
 
 def test_what_comes_with_the_end_of_the_handshake_is_taken(start: Serving, tls: Any, trust: Any) -> None:

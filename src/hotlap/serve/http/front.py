@@ -18,6 +18,7 @@ from hotlap.serve.status import Unauthorized
 if TYPE_CHECKING:
     from hotlap.serve.engine import Engine
     from hotlap.serve.http.connection import Connection
+    from hotlap.serve.http.sealed import Handshake
     from hotlap.serve.shared import SharedMemory
 
 __all__ = ["Front"]
@@ -41,6 +42,7 @@ class Front:
         scratch, view: where every connection's bytes arrive first. One for all of them: the loop fills it and
             has it read before it turns to the next.
         connections: those that are open.
+        handshakes: of TLS, that are going on; they become connections.
         now: the loop's time at the last sweep.
         date: the header line of that name.
         closing: answers say that the connection ends.
@@ -68,6 +70,7 @@ class Front:
         self.scratch = bytearray(_SCRATCH)
         self.view = memoryview(self.scratch)
         self.connections: set[Connection] = set()
+        self.handshakes: set[Handshake] = set()
         self.now = 0.0
         self.date = b""
         self.closing = False
@@ -106,8 +109,8 @@ class Front:
         """Cuts what is still open."""
         if self._timer is not None:
             self._timer.cancel()
-        for connection in list(self.connections):
-            connection.cut()
+        for one in (*self.connections, *self.handshakes):
+            one.cut()
 
     async def finish(self, seconds: float) -> int:
         """Lets every connection send what it has to send, and ends it.

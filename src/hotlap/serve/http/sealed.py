@@ -82,6 +82,7 @@ class Handshake(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._below = transport
+        self._front.handshakes.add(self)
         self._coming = asyncio.get_running_loop().start_tls(
             transport,  # type: ignore[arg-type]
             self,
@@ -103,7 +104,13 @@ class Handshake(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = True
 
+    def cut(self) -> None:
+        """Ends the connection at once."""
+        self._coming.close()
+        self._below.abort()
+
     def _shaken(self, _: asyncio.Future[Any]) -> None:
+        self._front.handshakes.discard(self)
         coming, self._coming = self._coming, None
         try:
             coming.send(None)

@@ -109,8 +109,10 @@ class Front:
         """Cuts what is still open."""
         if self._timer is not None:
             self._timer.cancel()
-        for one in (*self.connections, *self.handshakes):
-            one.cut()
+        for connection in list(self.connections):
+            connection.cut()
+        for handshake in list(self.handshakes):
+            handshake.cut()
 
     async def finish(self, seconds: float) -> int:
         """Lets every connection send what it has to send, and ends it.

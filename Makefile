@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := 1
+# Whole files, since the blocks of a page build on each other.
+TWO_PROCESSES := -n 2 --dist loadfile
 # Every test of the hot path in four threads at once, but for those that only start processes. What hangs ends
 # with the stacks of all threads. Probing is no part of that path.
 FOUR_THREADS := -p run-parallel --parallel-threads=4 \
@@ -33,7 +35,7 @@ demo: .venv/.ready .models/.ready
 	$(BIN)/python examples/demo.py
 
 test: check .models/.ready .conformance/.ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TWO_PROCESSES)
 	$(BIN)/python -X faulthandler -m pytest $(FOUR_THREADS)
 
 conformance: .venv/.ready .conformance/.ready

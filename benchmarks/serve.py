@@ -30,7 +30,8 @@ METHOD = (
     "The server has one CPU, the client (wrk, one thread) another. Each rival is written as its own "
     "documentation does it, its access log off, with the same ONNX Runtime in a virtual environment of its "
     "own (`benchmarks/rivals/`); every server must first give the session's own answer. `hotlap serve` gets "
-    "the model's file and no options, and is asked the very bytes that MLServer is asked: JSON; binary "
+    "the model's file and no options (so it polls for 100 µs after an answer, while that pays), and is asked "
+    "the very bytes that MLServer is asked: JSON; binary "
     "tensors have rows of their own. A round is one fresh process of each server, in balanced order: first "
     "one client, then 32. Ratios are of medians over the processes, with the 95 % interval by bootstrap. "
     "CPU time is that of the server's process and of all that it started. A span in which other work took "
@@ -42,6 +43,7 @@ KEPT = Path(__file__).resolve().parent / "results" / "serve.trials.jsonl"
 RESULT = KEPT.with_name("serve.json")
 
 table = serve_table.table
+VIEWS = {"servers": serve_table.servers}
 
 
 class Size(NamedTuple):

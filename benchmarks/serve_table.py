@@ -58,6 +58,12 @@ def table(data: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def servers(data: dict[str, Any]) -> str:
+    """Every server on the small model, alone."""
+    doubt = void(data["trials"])
+    return f"**Void: {doubt}; measure again in quiet.**" if doubt else "\n".join(_servers(data))
+
+
 def void(trials: Sequence[Trial]) -> str:
     """Why nothing can be claimed from these; empty where something can."""
     shares = [s["foreign"] or 0.0 for t in trials for s in (t, *t.values()) if _has(s, "foreign")]

@@ -317,6 +317,14 @@ def test_the_table_says_what_was_skipped_and_on_what_the_rest_stands() -> None:
     assert "Client: wrk 4. FastAPI: uvicorn 1. Other work on the two CPUs: at most 0.0 % in a span." in text
 
 
+def test_the_servers_have_a_table_of_their_own() -> None:
+    view = serve.VIEWS["servers"]
+    lines = view(data(MLP)).strip().splitlines()
+    assert lines[0].startswith("| MLP, every server | one client, p50 |")
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| hotlap", "| FastAPI", "| MLServer"]
+    assert view(data(MLP[:16])).startswith("**Void: ")
+
+
 def test_nothing_measured_is_a_table_too() -> None:
     assert "*not measured*" in serve.table(data([])) and serve_table.void([]) == ""
 

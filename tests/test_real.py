@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+import tests.real
 from hotlap.runtime import default_session
-from tests.real import NAMES, TWELVE, real
+from tests.real import NAMES, TWELVE, needs_fonts, real
 
 
 def test_there_are_twelve_with_a_name_a_licence_and_a_job_each() -> None:
@@ -53,3 +54,16 @@ def test_a_missing_model_fails_on_a_build_machine(monkeypatch: pytest.MonkeyPatc
 def test_an_unknown_name_lists_those_there_are() -> None:
     with pytest.raises(KeyError, match="ocr-det"):
         real("nonsense")
+
+
+@pytest.mark.parametrize(("there", "ci", "ends"), [(6, "1", ""), (2, "1", "fails"), (2, "", "skips")])
+def test_missing_fonts_skip_at_home_and_fail_on_a_build_machine(
+    monkeypatch: pytest.MonkeyPatch, there: int, ci: str, ends: str
+) -> None:
+    monkeypatch.setattr(tests.real, "fonts", lambda size: (None,) * there)
+    monkeypatch.setenv("CI", ci)
+    if not ends:
+        needs_fonts()
+        return
+    with pytest.raises(pytest.fail.Exception if ends == "fails" else pytest.skip.Exception, match="fonts"):
+        needs_fonts()

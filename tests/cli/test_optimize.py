@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from hotlap.cli import main
-from hotlap.passes import Draft, optimising
+from hotlap.passes import Draft, judging, tools
+from hotlap.verify import Verdict
 from tests import tiny
+from tests.passes.conftest import ask_here
 from tests.passes.test_fold import shape_arithmetic
 from tests.passes.test_speed import compared
 
@@ -77,12 +79,28 @@ def test_a_void_measurement_tells_the_cpu_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
-    monkeypatch.setattr(optimising, "compare", lambda *_: compared(0.5, 1.3, foreign=0.4))
+    monkeypatch.setattr(judging, "compare", lambda *_: compared(0.5, 1.3, foreign=0.4))
     assert run(path, "-o", tmp_path / "out.onnx") == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "Speed: void: other work disturbed 100 % of the processes" in said
     assert "CPU time a call: 1.30 times that of the source" in said and ": more." in said
     assert "times as fast" not in said
+
+
+@pytest.mark.parametrize("output", [True, False])
+def test_a_gate_that_says_no_is_1_with_a_file_to_write_and_without(
+    output: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def differ(*_: object, **__: object) -> Verdict:
+        return Verdict(level="exact", passed=False, reason="other numbers", generated=True)
+
+    monkeypatch.setattr(tools, "ask", ask_here)
+    monkeypatch.setattr(judging, "prove", differ)
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    assert run(path, "--json", *(("-o", tmp_path / "out.onnx") if output else ())) == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["refused"] is True and "other numbers" in json.loads(said.out)["reason"]
+    assert said.err == "optimising: applying passes\noptimising: verifying the answers\n"
 
 
 def test_wrong_usage_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto as T
 
 from benchmarks.planted import planted, rounded_to_bfloat16
 from hotlap.bench import save_feeds
@@ -97,6 +98,28 @@ def test_a_broken_file_is_named_once(here: Path, capsys: pytest.CaptureFixture[s
     assert said.count("broken.onnx") == 1 and "'nope'" in said
 
 
+def test_what_fails_of_a_model_alone_is_told_of_that_model(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_feeds(here / "odd", [{"z": np.zeros((1, 16), np.float32)}])
+    assert run("a.onnx", "--data", "odd") == 2
+    said = capsys.readouterr().err
+    assert "a.onnx, not optimised: " in said and "noise" not in said
+
+
+@pytest.mark.parametrize("level", ["exact", "close"])
+def test_a_metric_judges_at_the_level_task_alone(
+    here: Path, capsys: pytest.CaptureFixture[str], level: str
+) -> None:
+    metric_module(here)
+    asked = ["--data", "data", "--metric", "my_metric:right", "--max-drop", "1%", "--level", level]
+    assert run("a.onnx", "a.onnx", *asked) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert (
+        f"--metric is for --level task, and --level {level} would not ask it: leave one of them out" in said
+    )
+
+
 def test_reduced_precision_is_close_and_json_holds_everything(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,6 +132,41 @@ def test_reduced_precision_is_close_and_json_holds_everything(
     assert output["top1"] == 1.0 and output["top5"] is None
     assert output["cosine"] > 0.9999 and 0 < output["mean_abs"] < output["max_abs"]
     assert found["verdict"]["rows"] == 64 and found["candidate"] == "half.onnx"
+
+
+def test_masks_on_both_sides_are_no_difference_to_look_for(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends = [tiny.info("x", T.FLOAT, [1, 2])], [tiny.info("y", T.FLOAT, [1, 2])]
+    mask = {"mask": np.array([[0, -np.inf]], np.float32)}
+    tiny.save(tiny.model([tiny.node("Add", ["x", "mask"], ["y"])], *ends, mask), here / "mask.onnx")
+    assert run("mask.onnx", "mask.onnx", "--bisect") == 0
+    out = capsys.readouterr().out
+    assert "bisect: no node makes NaN or +infinity; -infinity is how masks are written (1 of 1 values" in out
+    assert "differs" not in out
+
+
+def test_an_input_that_a_side_refuses_is_named_and_left_out(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fixed = tiny.mlp(seed=1)
+    fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 2
+    tiny.save(fixed, here / "fixed.onnx")
+    assert run("a.onnx", "fixed.onnx", "--data", "data", "--no-save", "--bisect") == 1
+    out = capsys.readouterr().out
+    assert "differ: exact: input 0 (x 1x16)" in out
+    assert "bisect: there is no input to compare the nodes on (0 of 3 values looked at)" in out
+    assert '  without input 0: fixed.onnx: input "x": axis 0 has size 1, expected 2' in out
+
+
+def test_a_callable_has_no_nodes_and_its_verdict_is_told_all_the_same(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "twice.py").write_text("def predict(feed):\n    return {'y': feed['x'][:, :4] * 2}\n")
+    assert run("a.onnx", "twice:predict", "--data", "data", "--no-save", "--bisect") == 1
+    out = capsys.readouterr().out
+    assert "differ: exact: output" in out
+    assert "cause: not found: twice:predict: a Python callable has no nodes" in out
 
 
 def metric_module(here: Path) -> None:

@@ -20,7 +20,7 @@ from examples.inputs.models import RealModel
 from hotlap.inspect import Inspection
 from tests.inspect.confirmed import CONFIRMED
 from tests.inspect.inspected import inspected
-from tests.real import NAMES, real
+from tests.real import NAMES, needs_fonts, real
 
 Seen = tuple[int | float | str, ...]
 
@@ -28,6 +28,8 @@ Seen = tuple[int | float | str, ...]
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_what_inspect_says_is_seen_by_other_means(name: str, tmp_path: Path) -> None:
+    if name == "ocr-cls":
+        needs_fonts()
     confirmed = CONFIRMED[name]
     assert [told for told in all_told(inspected(name)) if told.startswith(confirmed.finding)]
     assert CHECKS[name](real(name), tmp_path) == confirmed.seen

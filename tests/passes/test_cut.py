@@ -57,6 +57,19 @@ def test_without_outputs_it_sweeps_what_leads_nowhere(tmp_path: Path) -> None:
     assert apply(applied.draft, [Cut()]).draft is applied.draft
 
 
+@pytest.mark.parametrize(("name", "kind"), [("x", "an input"), ("w1", "a weight")])
+def test_what_no_node_makes_is_no_output(name: str, kind: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f'cut: "{name}" is {kind}, and no node makes it'):
+        apply(draft_of(tiny.mlp(), tmp_path), [Cut((name,))])
+
+
+def test_an_input_that_is_an_output_already_may_stay_one(tmp_path: Path) -> None:
+    model = tiny.add()
+    model.graph.output.append(model.graph.input[0])
+    draft = draft_of(model, tmp_path)
+    assert apply(draft, [Cut(("x",))]).draft.output_names == ("x",)
+
+
 def test_an_unknown_output_is_an_error_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r'no value "totl".*did you mean "total".*outputs are total, product'

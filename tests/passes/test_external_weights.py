@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from hotlap.model.reference import reference
 from hotlap.passes.draft import Draft
 from hotlap.passes.external_weights import ALIGNED, ExternalWeights, gathered
-from hotlap.passes.numbers import place_of
 from hotlap.passes.step import apply
 from tests import tiny
 from tests.passes.asking import answers, assert_same, draft_of, rng_feed
@@ -17,9 +17,9 @@ from tests.real import real
 def test_large_weights_move_out_aligned_and_small_ones_stay(tmp_path: Path) -> None:
     draft = draft_of(tiny.mlp(hidden=256), tmp_path)
     applied = apply(draft, [ExternalWeights()])
-    outside = {t.name: place_of(t) for t in applied.draft.external()}
+    outside = {t.name: reference(t) for t in applied.draft.external()}
     assert outside.keys() == {"w1", "w2", "b1"}
-    assert all(offset % ALIGNED == 0 for _, offset, _ in outside.values())
+    assert all(place.offset % ALIGNED == 0 for place in outside.values())
     assert len(applied.draft.data) < 1500
     feed = rng_feed(x=(2, 16))
     assert_same(answers(draft, feed, tmp_path), answers(applied.draft, feed, tmp_path))

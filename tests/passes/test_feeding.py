@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hotlap.errors import TargetFailed
@@ -21,6 +22,29 @@ def test_they_fit_the_changed_model_and_bear_the_names_of_the_source(tmp_path: P
     feeds = made_feeds(changed, draft.path or Path())
     assert [f["ids"].shape for f in feeds[:3]] == [(1, 7), (2, 7), (3, 7)]
     assert all(f.keys() == {"ids", "mask"} and f["ids"].max() < 5 for f in feeds)
+
+
+def test_a_first_axis_without_a_name_holds_rows_too(tmp_path: Path) -> None:
+    for batch in ("?", None):
+        made = tiny.model(
+            [tiny.node("Relu", ["x"], ["y"])],
+            [tiny.info("x", 1, [batch, 4])],
+            [tiny.info("y", 1, [batch, 4])],
+        )
+        draft = draft_of(made, tmp_path, f"{batch and 'question'}.onnx")
+        assert [f["x"].shape for f in made_feeds(draft, draft.path or Path())[:3]] == [(1, 4), (2, 4), (3, 4)]
+
+
+def test_where_nameless_axes_are_no_rows_named_ones_are(tmp_path: Path) -> None:
+    made = tiny.model(
+        [tiny.node("Reshape", ["s", "one"], ["t"]), tiny.node("Mul", ["x", "t"], ["y"])],
+        [tiny.info("x", 1, ["batch", 4]), tiny.info("s", 1, [None])],
+        [tiny.info("y", 1, ["batch", 4])],
+        {"one": np.ones(1, np.int64)},
+    )
+    draft = draft_of(made, tmp_path)
+    feeds = made_feeds(draft, draft.path or Path())
+    assert [(f["x"].shape, f["s"].shape) for f in feeds[:2]] == [((1, 4), (1,)), ((2, 4), (1,))]
 
 
 def test_where_several_rows_do_not_run_one_does(tmp_path: Path) -> None:

@@ -116,3 +116,15 @@ def test_without_its_library_it_is_left_out_with_the_pip_line(
     draft = draft_of(shape_arithmetic(), tmp_path)
     applied = apply(draft, [Fold()], strict=False)
     assert applied.steps[0].notes == ("left out: it needs an extra: pip install 'hotlap[optimize]'",)
+
+
+def test_what_changed_is_told_and_no_more(tmp_path: Path) -> None:
+    one = np.ones(2, np.float32)
+    model = tiny.model(
+        [tiny.node("Add", ["x", "a"], ["n"]), tiny.node("Mul", ["n", "b"], ["y"])],
+        [tiny.info("x", T.FLOAT, ["N", 2])],
+        [tiny.info("y", T.FLOAT, ["N", 2])],
+        {"a": 2 * one, "b": 2 * one},
+    )
+    notes = apply(draft_of(model, tmp_path), [Fold()]).steps[0].notes
+    assert notes == ("2 weights became 1",)

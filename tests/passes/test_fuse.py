@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto as T
 
 from hotlap.errors import UsageError
-from hotlap.passes import face
+from hotlap.passes import face, fuse
 from hotlap.passes.draft import Draft
 from hotlap.passes.fuse import Fuse
 from hotlap.passes.step import apply
@@ -74,3 +74,18 @@ def test_weights_of_8_bits_stay_so(tmp_path: Path) -> None:
     fused = apply(draft, [Fuse("extended")]).draft
     assert fused.node_count() < draft.node_count()
     assert len(fused.data) < 1.05 * len(draft.data)
+
+
+@pytest.mark.parametrize("weights", ["fused.data", "result.onnx", "source.onnx", "./source.data"])
+def test_weights_of_any_name_are_left_as_they_are(
+    weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fuse, "BESIDE", 0)
+    draft = Draft.load(tiny.mlp_external(tmp_path, weights=weights))
+    before = (tmp_path / weights).read_bytes()
+    once = apply(draft, [Fuse("extended")]).draft
+    assert (tmp_path / weights).read_bytes() == before
+    twice = apply(once, [Fuse("extended"), Fuse()]).draft
+    feed = rng_feed(x=(2, 16))
+    assert_same(answers(draft, feed, tmp_path), answers(twice, feed, tmp_path), 1e-4)
+    assert_same(answers(draft, feed, tmp_path), answers(once, feed, tmp_path), 1e-4)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,6 +12,11 @@ from hotlap.passes.halving import FLOAT, Halving, convertible
 from tests import tiny
 from tests.passes.asking import answers, assert_same, draft_of, ops, rng_feed
 
+SPARSE = onnx.helper.make_sparse_tensor(
+    onnx.numpy_helper.from_array(np.ones(1, np.float32)),
+    onnx.numpy_helper.from_array(np.zeros(1, np.int64)),
+    [2],
+)
 MLP = dict.fromkeys(("x", "w1", "b1", "h", "r", "w2", "b2", "y"), FLOAT)
 
 
@@ -24,6 +30,9 @@ MLP = dict.fromkeys(("x", "w1", "b1", "h", "r", "w2", "b2", "y"), FLOAT)
         (tiny.node("QuantizeLinear", ["a", "a"], ["b"]), {"a": 1, "b": 2}, False),
         (tiny.node("FusedGemm", ["a"], ["b"], domain="com.microsoft"), {"a": 1, "b": 1}, False),
         (tiny.node("Cast", ["a"], ["b"], to=T.FLOAT), {"a": 7, "b": 1}, True),
+        (tiny.node("Constant", [], ["b"], value_float=1.0), {"b": 1}, True),
+        (tiny.node("Constant", [], ["b"], sparse_value=SPARSE), {"b": 1}, False),
+        (tiny.node("HannWindow", ["a"], ["b"]), {"a": 7, "b": 1}, False),
     ],
 )
 def test_what_can_be_float16(node: onnx.NodeProto, types: dict[str, int], can: bool) -> None:
@@ -44,6 +53,21 @@ def test_any_choice_of_nodes_is_a_valid_graph_that_answers_nearly_the_same(
     assert_same(answers(draft, feed, tmp_path), answers(made, feed, tmp_path), 0.05)
     halves = sum(t.data_type == T.FLOAT16 for t in proto.graph.initializer)
     assert (halves > 0) is (bool(chosen & {0, 2}) and not emulate)
+
+
+@pytest.mark.parametrize("written", [{"value_float": 3.0}, {"value_floats": [1.0, 3.0]}])
+def test_constants_that_are_written_as_numbers(written: dict[str, Any], tmp_path: Path) -> None:
+    model = tiny.model(
+        [tiny.node("Constant", [], ["c"], **written), tiny.node("Mul", ["x", "c"], ["y"])],
+        [tiny.info("x", T.FLOAT, ["N", 2])],
+        [tiny.info("y", T.FLOAT, ["N", 2])],
+    )
+    draft = draft_of(model, tmp_path)
+    proto = draft.copy()
+    Halving(proto, dict.fromkeys("xcy", FLOAT), {0, 1}).rewrite()
+    onnx.checker.check_model(proto, full_check=True)
+    feed = rng_feed(x=(2, 2))
+    assert_same(answers(draft, feed, tmp_path), answers(draft.edited(proto), feed, tmp_path), 0.01)
 
 
 def test_nodes_side_by_side_need_no_cast_between(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from onnx import TensorProto as T
 
 from hotlap.errors import InputError, UsageError, VerificationFailed
 from hotlap.passes.draft import Draft
-from hotlap.passes.mend_batch import MendBatch
+from hotlap.passes.mend_batch import MendBatch, rows_lost
 from hotlap.passes.step import apply
 from tests import tiny
 from tests.passes.asking import answers, draft_of, rng_feed
@@ -108,3 +108,19 @@ def test_a_real_model_that_was_exported_for_one_picture(tmp_path: Path) -> None:
     applied = apply(draft, [MendBatch()])
     assert len(applied.steps[0].notes) == 4
     assert_rows_agree(draft, applied.draft, two, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("target", "out", "told"),
+    [
+        ([1, -1], ["batch", 8], "several rows"),
+        ([1, -1], ["?", 8], ""),  # where no axis of the output is known to hold them, nothing can be compared
+        ([0, -1], ["batch", 8], ""),
+    ],
+)
+def test_what_a_later_pass_does_to_several_rows(
+    target: list[int], out: list[Any], told: str, tmp_path: Path
+) -> None:
+    lost = rows_lost(draft_of(constant_target("batch", target, out), tmp_path))
+    assert lost.startswith(told) and bool(lost) == bool(told)
+    assert rows_lost(draft_of(constant_target(4, target, out), tmp_path, "bound.onnx")) == ""

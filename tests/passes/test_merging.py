@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto as T
 
 from hotlap.passes.draft import Draft
+from hotlap.passes.external_weights import gathered
 from hotlap.passes.merging import merge_equal
 from tests import tiny
 from tests.passes.asking import answers, assert_same, draft_of, rng_feed
@@ -79,3 +80,21 @@ def test_weights_in_files(tmp_path: Path) -> None:
     assert count == 1 and after.weights == {"a", "c"}
     feed = rng_feed(x=(2, 4))
     assert_same(answers(draft, feed, tmp_path), answers(after, feed, tmp_path), 0)
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_elements_of_4_bits_in_files(length: bool, tmp_path: Path) -> None:
+    """Two share a byte, so a file holds half as many bytes as elements."""
+    (tmp_path / "w").write_bytes(bytes([0x21, 0x03, 0x21, 0x03, 0x21, 0x04]))
+    model = tiny.identity(T.INT4, [3], opset=21)
+    for place, name in enumerate("abc"):
+        tensor = model.graph.initializer.add(name=name, data_type=T.INT4, dims=[3], data_location=T.EXTERNAL)
+        entries = {"location": "w", "offset": 2 * place, **({"length": 2} if length else {})}
+        for key, value in entries.items():
+            tensor.external_data.add(key=key, value=str(value))
+    draft = draft_of(model, tmp_path)
+    count, after = merged(draft)
+    assert count == 1 and after.weights == {"a", "c"}
+    made = gathered(draft, 0)
+    (file,) = made.files.values()
+    assert file.stat().st_size == 2 * 4096 + 2

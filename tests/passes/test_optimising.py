@@ -10,14 +10,14 @@ import pytest
 
 from hotlap.bench import Workload
 from hotlap.errors import HotlapError, UsageError
-from hotlap.passes import Draft, Passed, Step, named_pass, optimising, optimize
+from hotlap.passes import Draft, Passed, Step, judging, named_pass, optimize
 from hotlap.passes.step import Aim
 from hotlap.runtime import file_digest
 from tests import tiny
 from tests.passes.asking import answers, assert_same, draft_of, rng_feed
 from tests.passes.test_fold import shape_arithmetic
+from tests.passes.test_judging import agreed
 from tests.passes.test_remove_zipmap import with_zipmap
-from tests.passes.test_speed import compared
 
 pytestmark = pytest.mark.usefixtures("here")
 QUICK = Workload(processes=2, seconds=0.05, warmup=0.01)
@@ -81,37 +81,20 @@ def test_another_answer_writes_nothing_and_says_where(tmp_path: Path) -> None:
     assert {p.name for p in tmp_path.iterdir()} == {"m.onnx", "out.onnx"}
 
 
-class Slower:
-    ratio = 0.5
-    void = False
-
-    def fails(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("spelt", "written"), [("fold", False), ("rename:y=z", True)])
-def test_slower_is_kept_only_where_it_mends(
-    spelt: str, written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_sources_weights_stay_where_its_copy_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
-    monkeypatch.setattr(optimising, "compare", lambda *_: Slower())
-    monkeypatch.setattr(optimising, "cpu_time", lambda _: None)
-    monkeypatch.setattr(optimising, "Optimised", lambda **fields: fields)
-    found: Any = optimize(path, [named_pass(spelt)], tmp_path / "out.onnx")
-    assert (found["out"] is not None) is written is (tmp_path / "out.onnx").exists()
-    assert written or found["reason"] == "it is slower: 0.50 times as fast"
-
-
-@pytest.mark.parametrize(("times", "written"), [(1.3, False), (1.0, True)])
-def test_where_the_latencies_are_void_cpu_time_decides(
-    times: float, written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
-    monkeypatch.setattr(optimising, "compare", lambda *_: compared(0.5, times, foreign=0.4))
-    found = optimize(path, [named_pass("fold")], tmp_path / "out.onnx")
-    assert found.written is written is (tmp_path / "out.onnx").exists()
-    assert found.cpu is not None and found.cpu.ratio == pytest.approx(1 / times)
-    assert written or "1.30 times the CPU time" in found.reason
+    monkeypatch.setattr(judging, "prove", agreed)
+    tiny.save(tiny.mlp(), tmp_path / "m.onnx")
+    (tmp_path / "sub").mkdir()
+    done(tmp_path / "m.onnx", "external-weights:0", out="sub/out.onnx")
+    (weights,) = (tmp_path / "sub").glob("*.data")
+    source = onnx.load(tmp_path / "sub" / "out.onnx", load_external_data=False)
+    for tensor in source.graph.initializer:
+        for entry in tensor.external_data:
+            entry.value = entry.value.replace(weights.name, f"sub/{weights.name}")
+    done(tiny.save(source, tmp_path / "src.onnx"), "cut:h", out="sub/out.onnx", force=True)
+    assert weights.is_file()
 
 
 def test_a_result_carries_no_weights_that_nothing_reads(tmp_path: Path) -> None:
@@ -182,6 +165,34 @@ def test_a_mended_batch_is_judged_by_single_rows(tmp_path: Path) -> None:
     assert found.written and found.verdict.rows == 5
 
 
+def with_listed_weights(ir: int) -> onnx.ModelProto:
+    """A model that `fold` gives a new weight, with its weights among the inputs."""
+    model = shape_arithmetic()
+    model.graph.input.extend(tiny.info(t.name, t.data_type, t.dims) for t in model.graph.initializer)
+    model.ir_version = ir
+    return model
+
+
+def test_new_weights_raise_an_ir_version_that_wants_them_among_the_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "prove", agreed)
+    path = tiny.save(with_listed_weights(3), tmp_path / "m.onnx")
+    found = done(path, "fold")
+    assert found.steps[-1].notes[-1] == "IR version 3 became 4, the first with weights that are no inputs"
+    made = onnx.load(tmp_path / "out.onnx")
+    assert made.ir_version == 4
+    onnx.checker.check_model(made)
+
+
+def test_an_ir_version_that_was_asked_for_is_not_raised(tmp_path: Path) -> None:
+    path = tiny.save(with_listed_weights(8), tmp_path / "m.onnx")
+    with pytest.raises(
+        UsageError, match=r"lower-ir: the file holds weights that are no inputs.*a pass after"
+    ):
+        done(path, "lower-ir:3", "fold")
+
+
 def test_the_source_is_never_replaced(tmp_path: Path) -> None:
     path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
     with pytest.raises(UsageError, match="is the model that is read"):
@@ -196,7 +207,7 @@ def test_an_interrupt_while_it_is_proved_leaves_nothing(
 
     path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
     (tmp_path / "out.onnx").write_bytes(b"old")
-    monkeypatch.setattr(optimising, "prove", interrupted)
+    monkeypatch.setattr(judging, "prove", interrupted)
     with pytest.raises(KeyboardInterrupt):
         done(path, force=True)
     assert {p.name for p in tmp_path.iterdir()} == {"m.onnx", "out.onnx"}

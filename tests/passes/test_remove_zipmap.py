@@ -8,8 +8,10 @@ import numpy as np
 import onnx
 import pytest
 
+from hotlap.passes.cut import Cut
 from hotlap.passes.draft import Draft, Origin
 from hotlap.passes.remove_zipmap import LABELS, RemoveZipmap
+from hotlap.passes.rename import Rename
 from hotlap.passes.step import apply
 from tests import tiny
 from tests.passes.asking import answers, draft_of, ops, rng_feed
@@ -72,3 +74,16 @@ def test_a_real_model_behind_a_zipmap(name: str, tmp_path: Path) -> None:
     before, after = answers(draft, feed, tmp_path)["maps"], answers(made, feed, tmp_path)["maps"]
     assert labels(made, "maps") == names
     np.testing.assert_allclose(after[0], [before[0][k] for k in names], rtol=1e-6)
+
+
+def test_the_labels_follow_their_output(tmp_path: Path) -> None:
+    draft = draft_of(tiny.zipmap(), tmp_path)
+
+    def kept(*passes: Any) -> dict[str, str]:
+        made = apply(draft, [RemoveZipmap(), *passes]).draft
+        return {e.key: e.value for e in made.proto.metadata_props}
+
+    assert kept(Rename({"scores": "p", "x": "scores_in"})) == {f"{LABELS}p": "[0, 1]"}
+    assert kept(Rename({"scores": "label", "label": "scores"})) == {f"{LABELS}label": "[0, 1]"}
+    assert kept(Cut(("scores",))) == {f"{LABELS}scores": "[0, 1]"}
+    assert kept(Cut(("label",))) == {}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,23 @@ def test_destinations_that_would_lose_something(tmp_path: Path) -> None:
         check_destination(source, [source], tmp_path / "new.bin", force=False)
     with pytest.raises(StorageError, match="does not exist"):
         check_destination(source, [source], tmp_path / "nowhere" / "new.onnx", force=False)
+
+
+def test_old_weights_stay_that_another_model_reads(tmp_path: Path) -> None:
+    out, copy, above = tmp_path / "sub" / "out.onnx", tmp_path / "sub" / "copy.onnx", tmp_path / "m.onnx"
+    out.parent.mkdir()
+    put(apply(draft_of(tiny.mlp(), tmp_path, "first.onnx"), [ExternalWeights(0)]).draft, out)
+    (weights,) = names(out.parent) - {"out.onnx"}
+    shutil.copy(out, copy)
+    other = draft_of(tiny.add(), tmp_path, "a.onnx")
+    put(other, out)
+    assert Draft.load(copy).files[weights].is_file()
+    proto = onnx.load(copy, load_external_data=False)
+    for tensor in proto.graph.initializer:
+        for entry in tensor.external_data:
+            entry.value = entry.value.replace(weights, f"sub/{weights}")
+    tiny.save(proto, above)
+    copy.replace(out)
+    with written(other, out, {}) as files:
+        files.put(Model.load(above).files())
+    assert Draft.load(above).files[f"sub/{weights}"].is_file() and not Draft.load(out).files

@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import onnx
 import pytest
 
-from hotlap.errors import ModelError, TargetFailed
-from hotlap.passes import tools
+from hotlap.errors import ModelError, TargetFailed, UsageError
+from hotlap.passes import apply, default_passes, named_pass, tools
+from hotlap.passes.fuse import Fuse
 from tests import tiny
-from tests.passes.asking import draft_of
+from tests.passes.asking import answers, assert_same, draft_of, rng_feed
 
 
 def test_every_tool_is_there() -> None:
@@ -70,6 +72,43 @@ def test_a_graph_in_which_something_is_missing_is_refused(
     told = 'fold: it wrote a broken graph: Relu "→ r" reads "h", which nothing makes; nothing was kept'
     with pytest.raises(ModelError, match=re.escape(told)):
         tools.rewritten("fold", draft_of(tiny.mlp(), tmp_path))
+
+
+def sparse(attribute: bool = False) -> onnx.ModelProto:
+    """y = x * s + (a + b), where s is sparse: a weight, or what a node says."""
+    three = onnx.numpy_helper.from_array(np.array([3], np.float32), "s")
+    value = onnx.helper.make_sparse_tensor(three, onnx.numpy_helper.from_array(np.zeros(1, np.int64)), [2])
+    model = tiny.model(
+        [
+            *([tiny.node("Constant", [], ["s"], sparse_value=value)] if attribute else []),
+            tiny.node("Mul", ["x", "s"], ["m"]),
+            tiny.node("Add", ["a", "b"], ["ab"]),
+            tiny.node("Add", ["m", "ab"], ["y"]),
+        ],
+        [tiny.info("x", 1, ["N", 2])],
+        [tiny.info("y", 1, ["N", 2])],
+        {"a": np.ones(2, np.float32), "b": np.ones(2, np.float32)},
+        opset=16,
+    )
+    if not attribute:
+        model.graph.sparse_initializer.append(value)
+    return model
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("attribute", [False, True])
+def test_sparse_weights(attribute: bool, tmp_path: Path) -> None:
+    draft = draft_of(sparse(attribute), tmp_path)
+    fused = apply(draft, [Fuse()]).draft
+    assert fused.node_count() == 2
+    feed = rng_feed(x=(2, 2))
+    assert_same(answers(draft, feed, tmp_path), answers(fused, feed, tmp_path))
+    for name in ("fold", "convert-opset:17"):  # their tools lose them, or end in a traceback
+        with pytest.raises(UsageError, match="sparse weights"):
+            apply(draft, [named_pass(name)])
+    by_default = apply(draft, default_passes(), strict=False)
+    assert by_default.draft is draft
+    assert by_default.steps[2].notes == ("left out: the optimizer loses sparse weights",)
 
 
 def test_the_first_cause_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,36 @@ def test_a_sequence_becomes_a_flat_array_for_each_kind() -> None:
         "s (integers)": [0, 1, 2],
     }
     assert form != parts("s", [np.zeros((4,)), np.arange(3), [np.ones(1)]])[0]
+
+
+def single(value: float) -> float:
+    """As ONNX Runtime gives a float32 out of a map."""
+    return float(np.float32(value))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"a": single(0.1), "b": single(0.9)}],
+        [{"a": single(0.1)}, {"b": single(0.9)}],
+        {"a": single(0.1), "b": math.nan, "c": math.inf, "d": 0.0},
+        [single(0.1), [single(1e-40)]],
+    ],
+    ids=["table", "maps", "map", "lists"],
+)
+def test_numbers_of_python_that_are_float32_are_judged_as_such(value: Any) -> None:
+    """Python's floats are float64 whatever the model computed in."""
+    form, [(_, array)] = parts("p", value)
+    assert array.dtype == np.float32
+    (*_, holder) = [value] if isinstance(value, dict) else value
+    if isinstance(holder, dict):
+        holder[next(iter(holder))] = 0.1
+    else:
+        holder.append(1e300)
+    other, [(_, wide)] = parts("p", value)
+    assert wide.dtype == np.float64
+    if isinstance(holder, dict):
+        assert other == form, "a precision that is read off the numbers is no form"
 
 
 def test_complex_numbers_are_pairs() -> None:

@@ -9,7 +9,7 @@ from onnx import TensorProto as T
 from onnx import numpy_helper
 
 from hotlap.bench import Target, load_feeds
-from hotlap.errors import StorageError, UsageError
+from hotlap.errors import StorageError, TargetFailed, UsageError
 from hotlap.verify import examine
 from hotlap.verify.optimisers import optimised
 from tests import tiny
@@ -84,6 +84,38 @@ def test_nan_on_both_sides_is_equal_and_its_first_node_is_named(tmp_path: Path) 
     assert found.walked.found.node == 'Log "→ log"'
 
 
+def test_a_candidate_that_refuses_the_worst_input_is_walked_on_another(mlp: Path, tmp_path: Path) -> None:
+    fixed = tiny.mlp(seed=1)
+    fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    single = Target.default(tiny.save(fixed, tmp_path / "single.onnx"), label="single")
+    data = [{"x": np.full((size, 16), size, np.float32)} for size in (1, 3)]
+    found = examine(Target.default(mlp), single, data, walk=True)
+    assert found.verdict.worst_input == 1 and found.walked is not None and found.unexplained == ""
+    assert found.walked.refused == (1,) and found.walked.why_refused.startswith('single: input "x": axis 0')
+    assert found.walked.found is not None and (found.walked.found.value, found.walked.found.input) == ("h", 0)
+    none = examine(Target.default(mlp), single, data[1:], walk=True).walked
+    assert none is not None and (none.found, none.compared, none.refused) == (None, 0, (0,))
+
+
+def test_the_verdict_is_there_though_the_search_for_its_cause_fails(
+    mlp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*arguments: Any) -> Any:
+        raise TargetFailed("mlp, walked through: no answer within 600 s")
+
+    other = Target.default(tiny.save(tiny.mlp(seed=1), tmp_path / "other.onnx"))
+    monkeypatch.setattr("hotlap.verify.examination.bisect", failing)
+    found = examine(Target.default(mlp), other, walk=True)
+    assert not found.verdict.passed and found.walked is None
+    assert found.unexplained == "mlp, walked through: no answer within 600 s"
+    monkeypatch.setattr("hotlap.verify.examination.blame", failing)
+    approximate = optimised(
+        Target.default(gelu(tmp_path)), **{"optimization.enable_gelu_approximation": True}
+    )
+    alone = examine(approximate)
+    assert not alone.verdict.passed and alone.blame is None and "no answer within" in alone.unexplained
+
+
 def zipmap_removed() -> Any:
     return tiny.model(
         [
@@ -131,8 +163,6 @@ def test_a_file_that_onnx_runtime_optimised_agrees_and_is_walked_by_name(tmp_pat
 
 
 def test_a_model_that_is_too_new_is_one_clear_line(mlp: Path, tmp_path: Path) -> None:
-    from hotlap.errors import TargetFailed
-
     new = tiny.mlp()
     new.opset_import[0].version = 99
     with pytest.raises(TargetFailed, match=r"(?i)opset") as failure:

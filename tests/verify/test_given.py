@@ -47,6 +47,17 @@ def test_a_column_of_the_inputs_can_be_the_labels() -> None:
         given_labels("y", data)
 
 
+def test_a_column_has_one_label_for_each_row_of_all_inputs() -> None:
+    data = [{"x": np.zeros(n), "label": np.arange(n)} for n in (32, 1)]
+    assert [label.tolist() for label in given_labels("label", data)] == [list(range(32)), [0]]
+    assert [list(feed) for feed in data] == [["x"], ["x"]]
+
+
+def test_a_label_without_an_axis_is_one_for_its_input() -> None:
+    data = [{"x": np.zeros(4), "label": np.array(n)} for n in (5, 6)]
+    assert given_labels("label", data) == [5, 6]
+
+
 def test_what_is_no_list_of_labels_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "two.npz", a=np.zeros(1), b=np.zeros(1))
     (tmp_path / "map.json").write_text('{"a": 1}')

@@ -96,6 +96,40 @@ def test_shapes_that_noise_changes_may_change() -> None:
     assert judging.breakage(compare(np.zeros(3), np.zeros(4), Noise(reshaped=1.0))) is None
 
 
+def shaped(before: dict, after: dict, noise: dict[str, float], inputs: int = 1) -> str | None:
+    """What `breakage` says where `before` gives `after` on the first of some inputs, and itself on others."""
+    known = {label: Noise(reshaped=share) for label, share in noise.items()}
+    tallies = Tallies(spans([before], {}), known)
+    for number in range(inputs):
+        tallies.add(number, before, after if number == 0 else before)
+    return judging.breakage(tallies)
+
+
+def test_the_noise_of_a_part_is_that_of_its_output() -> None:
+    before = {"s": [np.zeros(3), np.arange(3)]}
+    after = {"s": [np.zeros(4), np.arange(3)]}
+    assert "became" in (shaped(before, after, {}) or "")
+    assert shaped(before, after, {"s (floats)": 1.0, "s (integers)": 1.0}) is None
+    assert shaped(before, after, {"s (floats)": 0.2, "s (integers)": 0.2}) is not None
+
+
+def test_outputs_whose_names_begin_alike_have_shares_of_their_own() -> None:
+    before = {"y": np.zeros(3), "y2": np.zeros(3), "y (floats)": np.zeros(3)}
+    assert shaped(before, {**before, "y": np.zeros(4)}, {"y": 0.5}, inputs=2) is None
+    assert shaped(before, {**before, "y": np.zeros(4)}, {"y2": 1.0, "y (floats)": 1.0}) is not None
+    alone = Tallies(spans([before], {}), {"y": Noise(reshaped=0.5)})
+    alone.add(0, before, {"y": np.zeros(4), "y2": np.zeros(4), "y (floats)": np.zeros(3)})
+    alone.add(1, before, {**before, "y2": np.zeros(4)})
+    assert (judging.breakage(alone) or "").startswith('output "y2" of input 0')
+    assert [d.reshaped for d in alone.diffs()] == [0.5, 1.0, 0.0]
+
+
+def test_no_noise_takes_an_output_away_or_changes_its_type() -> None:
+    before = {"y": np.zeros(3, np.float32)}
+    assert shaped(before, {}, {"y": 1.0}) == 'output "y" is missing'
+    assert "float16" in (shaped(before, {"y": np.zeros(3, np.float16)}, {"y": 1.0}) or "")
+
+
 def test_what_is_said_of_a_pass() -> None:
     same = compare(LINE, LINE)
     assert judging.said_exact(same.diffs()) == "every value is the same"
@@ -153,3 +187,26 @@ def test_what_is_no_number_on_both_sides_is_said() -> None:
     ]
     assert judging.not_finite_input(compare(LINE, LINE)) is None
     assert judging.worst_input(compare(np.ones(2), odd)) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_reference_of_zeros_alone_forgives_nothing(dtype: type) -> None:
+    """Zero has no last place, and no noise: what differs from it is no rounding."""
+    zeros = np.zeros(4, dtype)
+    assert judging.exact_failures(compare(zeros, -zeros)) == []
+    other = zeros.copy()
+    other[2] = np.finfo(dtype).smallest_subnormal if dtype is np.float64 else 1
+    (said,) = judging.exact_failures(compare(zeros, other))
+    assert said.startswith('output "y" is 0 throughout, the candidate\'s is off by up to ')
+
+
+def test_probabilities_in_maps_have_the_last_places_of_float32() -> None:
+    rows = np.array([[0.1, 0.9], [0.7, 0.3]], np.float32)
+
+    def maps(array: np.ndarray) -> list[dict[int, float]]:
+        return [dict(enumerate(row)) for row in array.tolist()]
+
+    for other, passes in ((np.nextafter(rows, np.float32(2)), True), (rows + np.float32(1e-5), False)):
+        tallies = Tallies(spans([{"y": maps(rows)}], {}), {"y": Noise()})
+        tallies.add(0, {"y": maps(rows)}, {"y": maps(other)})
+        assert (judging.exact_failures(tallies) == []) == passes

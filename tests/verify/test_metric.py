@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from hotlap.errors import UsageError
-from hotlap.verify.metric import measured_change, paired_interval, split_labels
+from hotlap.verify.metric import measured_change, split_labels
 
 FEEDS = [{"x": np.zeros((1, 2))} for _ in range(40)]
 
@@ -35,47 +35,38 @@ def mean(feeds: Any, given_outputs: Any) -> float:
 def test_the_interval_of_scores_holds_the_drop_and_equals_that_of_calls(a: Any, b: Any) -> None:
     change = measured_change(scores, FEEDS, outputs(a), outputs(b))
     assert change.before == pytest.approx(a.mean()) and change.drop == pytest.approx((a - b).mean())
+    assert change.low is not None and change.high is not None
     assert change.low - 1e-12 <= change.drop <= change.high + 1e-12
-    if change.changed:
-        called = measured_change(mean, FEEDS, outputs(a), outputs(b))
+    called = measured_change(mean, FEEDS, outputs(a), outputs(b))
+    if not change.unseen and not called.unseen:
         spread = (a - b).std() / math.sqrt(40)
         assert (called.per, called.count, called.changed) == ("input", 40, None)
         assert abs(called.low - change.low) <= spread and abs(called.high - change.high) <= spread
 
 
-def test_the_interval_is_about_two_standard_errors_each_way() -> None:
-    draw = np.random.default_rng(3)
-    a, b = draw.standard_normal(400), draw.standard_normal(400)
-    low, high = paired_interval(a, b)
-    error = (a - b).std(ddof=1) / 20
-    assert (high - low) / error == pytest.approx(3.92, rel=0.05)
-    assert paired_interval(a, b) == (low, high) != paired_interval(a, b, seed=1)
-
-
-def test_pairs_cancel_what_makes_an_input_hard() -> None:
-    hard = np.linspace(0, 100, 50)
-    low, high = paired_interval(hard, hard - 0.5 - 0.001 * np.arange(50) / 50)
-    assert 0.499 < low < high < 0.502
-
-
-@pytest.mark.parametrize(
-    ("values", "high"),
-    [(np.ones(60), 0.05), (np.repeat([0.0, 2.0], 30), 0.1), (np.zeros(60), 0.05), (np.ones(2), 1.0)],
-)
-def test_where_nothing_changed_the_rule_of_three_says_what_may_hide(values: Any, high: float) -> None:
-    assert paired_interval(values, values) == (0.0, pytest.approx(high))
-
-
-def test_one_changed_row_of_many_is_close_to_the_rule() -> None:
-    a, b = np.ones(100), np.ones(100)
-    b[7] = 0
-    low, high = paired_interval(a, b)
-    assert low == 0 and high == pytest.approx(0.03, abs=0.011)
-
-
 def test_scores_that_are_no_numbers_have_no_interval() -> None:
     change = measured_change(scores, FEEDS, outputs([1.0] * 40), outputs([math.nan] * 40))
-    assert (change.low, change.high) == (-math.inf, math.inf) and math.isnan(change.drop)
+    assert (change.low, change.high, change.width) == (None, None, math.inf) and math.isnan(change.drop)
+    assert change.label.endswith("a drop of nan (40 inputs, no interval: some scores are not finite)")
+
+
+@pytest.mark.parametrize("metric", [scores, mean])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_few_inputs_have_no_interval(metric: Any, count: int) -> None:
+    """Each draw of one input is that same input: their drops lie on one point, which says nothing."""
+    sides = outputs([0.9] * count), outputs([0.8, 0.81, 0.82, 0.83, 0.84][:count])
+    change = measured_change(metric, FEEDS[:count], *sides)
+    assert change.width == math.inf and change.few
+    said = f"({count} input{'s' if count > 1 else ''}, no interval: fewer than 6 show no spread)"
+    assert change.label.endswith(said)
+
+
+@pytest.mark.parametrize("metric", [scores, mean])
+def test_inputs_of_one_drop_may_hide_another(metric: Any) -> None:
+    change = measured_change(metric, FEEDS, outputs([0.8] * 40), outputs([0.7] * 40))
+    assert (change.low, change.high) == (pytest.approx(0.1 - 0.06), pytest.approx(0.1 + 0.06))
+    assert change.unseen == pytest.approx(0.06)
+    assert "all of one drop: it reaches 0.06 further for what they do not show" in change.label
 
 
 def test_rows_are_told_from_inputs() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from onnx import TensorProto as T
 
 from hotlap.bench import Target
 from hotlap.plan import Plan
-from hotlap.verify import Reference
+from hotlap.verify import Reference, Verdict
 from hotlap.verify.noise import unoptimised
 from hotlap.verify.optimisers import LEAVE_OUT, RULES, blame, fewest, optimised
 from tests import tiny
@@ -87,3 +88,28 @@ def test_a_plan_keeps_what_it_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_the_rules_are_names_that_a_plan_may_hold(name: str) -> None:
     Plan(session={LEAVE_OUT: name})
+
+
+class Scripted:
+    """A reference that agrees only where both optimisers are left out."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def log_of(self, target: Target) -> str:
+        assert Plan.loads(target.plan or "").session[LEAVE_OUT] == "Mine"
+        return "GraphTransformer Theirs modified: 1\nGraphTransformer Other modified: 1"
+
+    def judge(self, target: Target, level: str) -> Verdict:
+        self.asked.append(str(Plan.loads(target.plan or "").session[LEAVE_OUT]))
+        passed = {"Mine", "Theirs"} <= set(self.asked[-1].split(";"))
+        return Verdict(level=level, passed=passed, reason="")
+
+
+def test_what_the_plan_leaves_out_already_stays_left_out(tmp_path: Path) -> None:
+    target = optimised(Target.default(gelu(tmp_path)), **{LEAVE_OUT: "Mine"})
+    reference: Any = Scripted()
+    found = blame(reference, target)
+    assert (found.optimisers, found.already) == (("Theirs",), ("Mine",))
+    assert found.setting == "Mine;Theirs"
+    assert all(one.startswith("Mine;") for one in reference.asked)

@@ -33,6 +33,19 @@ def test_the_floor_is_a_few_units_of_the_type(dtype: type) -> None:
     assert of(np.array([0, 1], dtype)).floor == 4 * float(np.finfo(dtype).eps)
 
 
+def test_numbers_of_python_have_the_precision_that_all_answers_show() -> None:
+    """A 0.5 may come from any type; one answer with a number that only float64 holds settles it."""
+    even, narrow = [{"a": 0.5, "b": 0.5}], [{"a": float(np.float32(0.1)), "b": 0.25}]
+    wide = [{"a": 0.1, "b": 0.9}]
+    for answers, dtype in (
+        ((even, narrow), np.float32),
+        ((even, wide), np.float64),
+        ((wide, even), np.float64),
+    ):
+        span = spans([{"y": a} for a in answers], {})["y"]
+        assert span.epsilon == float(np.finfo(dtype).eps)
+
+
 def test_rows_that_are_probabilities_are_ranked() -> None:
     rows = np.array([[0.25, 0.75], [0.5, 0.5]], np.float32)
     assert of(rows).axis == -1

@@ -8,8 +8,9 @@ from hotlap.verify.metric import Change
 from hotlap.verify.task import decided
 
 
-def change(drop: float, low: float, high: float, changed: int | None = 5) -> Change:
-    return Change(before=0.9, after=0.9 - drop, low=low, high=high, count=100, per="row", changed=changed)
+def change(drop: float, low: float | None, high: float | None, **more: Any) -> Change:
+    settings = {"count": 100, "per": "row", "changed": 5, **more}
+    return Change(before=0.9, after=0.9 - drop, low=low, high=high, **settings)
 
 
 def never() -> bool:
@@ -35,7 +36,7 @@ def test_the_bad_end_decides_and_a_wide_interval_does_not(
 
 
 def test_no_change_of_the_metric_and_exact_answers_pass_however_few() -> None:
-    few = change(0.0, 0.0, 0.03, changed=0)
+    few = change(0.0, 0.0, 0.03, changed=0, unseen=0.03)
     assert decided(few, 0.005, lambda: True).passed
     refused = decided(few, 0.005, lambda: False)
     assert refused.undecided and refused.unlock is not None and "about 600 rows" in refused.unlock
@@ -48,5 +49,19 @@ def test_how_many_rows_would_do_grows_with_the_square() -> None:
 
 
 def test_no_number_is_no_pass() -> None:
-    odd: Any = change(float("nan"), float("-inf"), float("inf"))
+    odd = change(float("nan"), None, None)
     assert decided(odd, 1.0, never)[:2] == (False, False)
+
+
+@pytest.mark.parametrize("allowed", [0.0, 0.005, 1.0])
+def test_without_an_interval_only_the_same_answers_pass(allowed: float) -> None:
+    few = change(0.0, None, None, count=1, per="input")
+    assert decided(few, allowed, lambda: True).passed
+    for one in (few, change(0.1, None, None, count=1, per="input")):
+        decision = decided(one, allowed, lambda: False)
+        assert (decision.passed, decision.undecided) == (False, True)
+        assert decision.reason.startswith("it cannot tell: the metric went from 0.9 to ")
+        assert decision.reason.endswith(f"fewer than 6 show no spread); {allowed:g} is allowed")
+        assert decision.unlock is not None and decision.unlock.startswith("give more data: 6 inputs or more")
+    odd = decided(change(0.001, None, None), allowed, never)
+    assert odd.undecided and odd.unlock is not None and "finite numbers" in odd.unlock

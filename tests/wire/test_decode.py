@@ -135,6 +135,25 @@ def test_numbers_in_json_count_as_the_array_that_they_are(more: dict[str, Any]) 
     assert request.nbytes == request.feed["x"].nbytes == 24
 
 
+def test_all_outputs_in_the_models_order_are_as_good_as_none_named() -> None:
+    x, y, z = (made.spec(name, "float32", ["batch", 3]) for name in "xyz")
+    of = Signature.of([x], [y, z])
+
+    def wanted(*outputs: dict[str, Any], **more: Any) -> tuple[Wanted, ...]:
+        text = body([json_input("x", [2, 3], X.tolist())], outputs=list(outputs), **more)
+        decoded(text, of=of)  # the second time its shape was seen before
+        return decoded(text, of=of).outputs
+
+    assert wanted({"name": "y"}, {"name": "z"}) == ()
+    assert wanted({"name": "y"}, {"name": "z", "parameters": None}) == ()
+    assert wanted({"name": "z"}, {"name": "y"}) == (Wanted("z"), Wanted("y"))
+    assert wanted({"name": "z"}) == (Wanted("z"),)
+    classes = {"name": "z", "parameters": {"classification": 1}}
+    assert wanted({"name": "y"}, classes) == (Wanted("y"), Wanted("z", False, 1))
+    binary = wanted({"name": "y"}, {"name": "z"}, parameters={"binary_data_output": True})
+    assert binary == (Wanted("y", True), Wanted("z", True))
+
+
 def test_parameters_and_outputs() -> None:
     request = decoded(
         body(

@@ -134,13 +134,25 @@ def _width() -> int:
 
 
 @contextmanager
-def progress(title: str, total: float) -> Iterator[Callable[[float, str], None]]:
+def progress(title: str, total: float, *, lines: bool = False) -> Iterator[Callable[[float, str], None]]:
     """A bar on stderr, for what takes longer than two seconds; nothing where stderr is no terminal.
+
+    Args:
+        title: what takes so long.
+        total: how much there is to do.
+        lines: where stderr is no terminal, a line for each thing that goes on, as it comes up first.
 
     Yields a function of (done so far, what is going on now).
     """
     if not sys.stderr.isatty():
-        yield lambda done, what: None
+        said: set[str] = set()
+
+        def tell(done: float, what: str) -> None:
+            if lines and what not in said:
+                said.add(what)
+                click.echo(f"{title}: {what}", err=True)
+
+        yield tell
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

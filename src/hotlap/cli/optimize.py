@@ -90,14 +90,14 @@ def command(
 ) -> int:
     """Write a better file for MODEL, proved to give the same answers; or write nothing and say why.
 
-    Without --pass and --fix it applies what suits every model: weights out of the inputs, dead nodes gone,
-    constants folded, denormal weights set to zero.
+    Without --pass and --fix it applies what suits every model: in old files weights out of the inputs, dead
+    nodes gone, constants folded, denormal weights set to zero.
     """
     from hotlap.errors import UsageError
     from hotlap.passes import optimize
 
     chosen: list[Pass] | None = [make(text) for make, text in ctx.obj] or None
-    with progress("optimising", 1.0) as tell:
+    with progress("optimising", 1.0, lines=True) as tell:
         done = optimize(
             model,
             chosen,
@@ -117,8 +117,7 @@ def command(
         print_json(_summary(done))
     else:
         _show(done)
-    refused = done.changed and not done.written and output is not None
-    return SAID_NO if refused else 0
+    return SAID_NO if done.refused else 0
 
 
 def _summary(done: Optimised) -> dict[str, Any]:

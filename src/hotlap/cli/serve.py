@@ -85,6 +85,13 @@ _log = logging.getLogger("hotlap.serve")
     show_default=True,
     help="For what was accepted, after SIGTERM.",
 )
+@click.option(
+    "--busy-poll",
+    metavar="TIME",
+    type=DURATION,
+    help="After an answer, look so long for the next request before sleeping, while that pays; 0: never."
+    "  [default: 100us]",
+)
 @click.option("--uvloop/--no-uvloop", default=None, help="Run on uvloop.  [default: where it is installed]")
 @click.option(
     "--shared-memory/--no-shared-memory",
@@ -108,6 +115,7 @@ def command(
     max_body: int | None,
     max_connections: int | None,
     drain: float,
+    busy_poll: float | None,
     uvloop: bool | None,
     shared_memory: bool | None,
     allow_custom_ops: tuple[str, ...],
@@ -121,6 +129,7 @@ def command(
     Once every model is warm, a line on stdout says where. The first SIGTERM or Ctrl-C lets what was
     accepted be answered; the second ends the process at once.
     """
+    from hotlap.serve.busy_poll import SPAN
     from hotlap.serve.http.head import load_parser
     from hotlap.serve.http.tls import context
     from hotlap.serve.listening import Listener
@@ -159,6 +168,7 @@ def command(
             limits=_limits(max_body, max_connections),
             shared=None if shared_memory is None else SharedMemory(allowed=shared_memory),
             drain=drain,
+            busy_poll=SPAN if busy_poll is None else busy_poll,
             uvloop=uvloop,
         )
     finally:

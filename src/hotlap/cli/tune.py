@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hotlap.cli.console import common_options, print_json, progress, terminal
-from hotlap.cli.types import AXES, DURATION, FUNCTION, SHARE
+from hotlap.cli.gates import gate_options, max_drop_option
+from hotlap.cli.types import DURATION, FUNCTION
 
 if TYPE_CHECKING:
     from hotlap.tune import Tuning
@@ -31,20 +32,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="How long it may take; 10s to a day.",
 )
-@click.option(
-    "--level",
-    type=click.Choice(["exact", "close", "task"]),
-    help="The gate; default: close with --data, else exact.",
-)
-@click.option(
-    "--scores",
-    type=AXES,
-    multiple=True,
-    metavar="NAME:AXIS",
-    help="An output of class scores; its class axis.",
-)
+@gate_options("close with --data, else exact")
 @click.option("--metric", type=FUNCTION, metavar="MODULE:FUNCTION", help="Your score, for the gate task.")
-@click.option("--max-drop", type=SHARE, help="How much lower the score may be, e.g. 0.5% or 0.005.")
+@max_drop_option
 @click.option("--providers", help="Try these alone, e.g. cpu,openvino; default: all that load here.")
 @click.option("--copy", is_flag=True, help="Copy the model; default: a hard link where possible.")
 @click.option("--reference", is_flag=True, help="Let the plan point to the model where it lies.")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hotlap.cli.console import SAID_NO, common_options, print_json, terminal
-from hotlap.cli.types import AXES, DURATION, FUNCTION, SHARE
+from hotlap.cli.gates import gate_options, max_drop_option
+from hotlap.cli.types import DURATION, FUNCTION
 
 if TYPE_CHECKING:
     from hotlap.verify import Divergence, Examination, Walked
@@ -26,18 +27,7 @@ UNDECIDED = 2
     help="Your inputs: a .npz (one feed), a folder of them, a .parquet (a feed a row), or module:function.",
 )
 @click.option("--rows", is_flag=True, help="Each .npz holds many feeds along axis 0.")
-@click.option(
-    "--level",
-    type=click.Choice(["exact", "close", "task"]),
-    help="The gate; default: task with --metric, else exact.",
-)
-@click.option(
-    "--scores",
-    type=AXES,
-    multiple=True,
-    metavar="NAME:AXIS",
-    help="An output of class scores; its class axis.",
-)
+@gate_options("task with --metric, else exact")
 @click.option(
     "--boxes", multiple=True, metavar="NAME[:FORM]", help="An output of boxes: xyxy (default), xywh, cxcywh."
 )
@@ -48,7 +38,7 @@ UNDECIDED = 2
     help="Your score, for the gate task; higher is better.",
 )
 @click.option("--labels", metavar="FILE", help="The metric's labels: .npy, .npz, .json, text, or a column.")
-@click.option("--max-drop", type=SHARE, help="How much lower the score may be, e.g. 0.5% or 0.005.")
+@max_drop_option
 @click.option("--bisect", is_flag=True, help="Name the first node at which the two part, or that gives NaN.")
 @click.option(
     "--save-worst",
@@ -96,6 +86,10 @@ def command(
         raise click.UsageError("--labels are for a --metric")
     if max_drop is not None and metric is None:
         raise click.UsageError("--max-drop says how much a --metric may drop: give one")
+    if metric is not None and level in ("exact", "close"):
+        raise click.UsageError(
+            f"--metric is for --level task, and --level {level} would not ask it: leave one of them out"
+        )
     if metric is not None and data is None:
         raise click.UsageError("--metric needs --data: inputs that are made have no right answers to score")
     if level in ("close", "task") and data is None:
@@ -175,32 +169,49 @@ def _show_cause(found: Examination, bisect: bool) -> None:
         names = ";".join(found.blame.optimisers)
         said = (
             f"optimiser: without {names} the answers agree; a plan leaves it out with "
-            f'optimization.disable_specified_optimizers = "{names}"'
+            f'optimization.disable_specified_optimizers = "{found.blame.setting}"'
             if names
             else f"optimiser: no set of the {len(found.blame.changed)} that changed the graph explains it"
         )
         console.print(Text(said, style="bold"))
+    if found.unexplained:
+        console.print(Text(f"cause: not found: {found.unexplained}", style="yellow"))
     if found.walked is not None:
         for line in _walk_lines(found.walked):
             console.print(Text(line))
-    elif bisect and found.verdict.passed:
+    elif bisect and found.verdict.passed and not found.unexplained:
         console.print(Text("bisect: nothing to look for, the answers agree"))
 
 
 def _walk_lines(walked: Walked) -> list[str]:
     seen = f"{walked.compared:,} of {walked.values:,} values looked at"
-    if walked.by:
+    if walked.by and walked.compared:
         seen += f", paired by {walked.by}"
+    left_out = []
+    if walked.refused:
+        many = f"input{'s' if len(walked.refused) > 1 else ''} {', '.join(map(str, walked.refused))}"
+        left_out = [f"  without {many}: {walked.why_refused}"]
     if walked.found is None:
-        return [
-            f"bisect: no node differs ({seen}), graph optimisation aside: hotlap verify each model alone "
-            "shows whether that is what differs"
-        ]
+        return [f"bisect: {_nothing(walked)} ({seen}){_aside(walked)}", *left_out]
     lines = [f"bisect: first {walked.found.label}"]
     if walked.found.other:
         lines.append(f"  in the candidate it is {walked.found.other}")
     lines += [_input_line(walked.found, n) for n in range(len(walked.found.inputs))]
-    return [*lines, f"  ({seen})"]
+    return [*lines, f"  ({seen})", *left_out]
+
+
+def _nothing(walked: Walked) -> str:
+    if not walked.compared and walked.refused:
+        return "there is no input to compare the nodes on"
+    if not walked.by:
+        return "no node makes NaN or +infinity; -infinity is how masks are written"
+    return "no node differs"
+
+
+def _aside(walked: Walked) -> str:
+    if not walked.by or not walked.compared:
+        return ""
+    return ", graph optimisation aside: hotlap verify each model alone shows whether that is what differs"
 
 
 def _input_line(found: Divergence, number: int) -> str:

@@ -7,7 +7,7 @@ bits packed. So the same numbers are always the same bytes.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,18 +44,19 @@ _TYPED = {
 is not here has one byte in each entry of ``int32_data``. Source: onnx.proto3, TensorProto."""
 
 
-def pieces(tensor: Any, folder: Path) -> Iterator[bytes | memoryview]:
+def pieces(tensor: Any, files: Path | Mapping[str, Path]) -> Iterator[bytes | memoryview]:
     """A ``TensorProto``'s bytes, at most `PIECE` at a time; text comes as length and UTF-8 of each cell.
 
     Args:
         tensor: the tensor.
-        folder: the model's folder, where files of external weights lie.
+        files: the model's folder, where files of external weights lie; or location, as the model spells it,
+            to a file that is known to be the right one.
 
     Raises:
         ModelError: its file is missing, unreadable, too short or outside of the folder.
     """
     if is_external(tensor):
-        return _from_file(tensor, folder)
+        return _from_file(tensor, files)
     if tensor.HasField("raw_data"):
         return _cut(memoryview(tensor.raw_data))
     dtype = dtype_of(tensor)
@@ -77,11 +78,11 @@ def _typed(tensor: Any, dtype: str) -> Iterator[bytes]:
         yield np.array(values[at : at + step], wide).astype(kind).tobytes()
 
 
-def _from_file(tensor: Any, folder: Path) -> Iterator[bytes]:
+def _from_file(tensor: Any, files: Path | Mapping[str, Path]) -> Iterator[bytes]:
     where = reference(tensor)
     if where.said:
         raise ModelError(where.said)
-    file = place(folder, where.location)
+    file = place(files, where.location) if isinstance(files, Path) else files[where.location]
     left = where.length
     try:
         with file.open("rb", buffering=0) as opened:

@@ -11,7 +11,7 @@ from hotlap.errors import ModelError, UsageError
 from hotlap.model.graph import load_graph, onnx
 from hotlap.passes import face, shapes
 from hotlap.passes.draft import Draft
-from hotlap.passes.graphs import all_graphs
+from hotlap.passes.graphs import all_graphs, holds_sparse
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import rewritten
 
@@ -42,6 +42,8 @@ class ConvertOpset:
             return "the model uses none of ONNX's own operators"
         if draft.proto.functions:
             return "the model defines functions, which the converter leaves as they are"
+        if holds_sparse(draft.proto):
+            return "the converter fails on sparse weights"
         inner = (g for g in all_graphs(draft.proto.graph) if g is not draft.proto.graph)
         if draft.opset != self.version and any(True for _ in inner):
             return "the converter does not look into the graphs inside of If, Loop and Scan"

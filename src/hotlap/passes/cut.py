@@ -11,6 +11,7 @@ from hotlap.errors import TargetFailed, UsageError
 from hotlap.passes import shapes
 from hotlap.passes.draft import Draft, Origin
 from hotlap.passes.graphs import keep, reads, replace_all, sweep, sweep_opsets
+from hotlap.passes.remove_zipmap import move_labels
 from hotlap.passes.step import Aim, Passed, counted, unchanged
 from hotlap.tensors import nearest
 
@@ -44,10 +45,13 @@ class Cut:
 
     def requires(self, draft: Draft) -> str:
         root = draft.walk.root
-        known = {*root.makers, *root.weights, *root.inputs}
+        known = {*root.makers, *draft.output_names}
         missing = [o for o in self.outputs or () if o not in known]
         if not missing:
             return ""
+        if missing[0] in {*draft.weights, *draft.input_names}:
+            kind = "a weight" if missing[0] in draft.weights else "an input"
+            return f'"{missing[0]}" is {kind}, and no node makes it'
         hint = nearest(missing[0], known)
         return f'the model has no value "{missing[0]}"{hint}; its outputs are {", ".join(draft.output_names)}'
 
@@ -58,6 +62,7 @@ class Cut:
         if self.outputs is not None and self.outputs != draft.output_names:
             values = _values(draft, self.outputs)
             replace_all(proto.graph.output, values)
+            move_labels(proto, {name: name for name in self.outputs})
             # An inner value goes by the name that it has in the source, unless a pass before renamed it.
             outputs = {name: draft.outputs.get(name, Origin(name)) for name in self.outputs}
             notes.append(_told(draft.output_names, self.outputs))

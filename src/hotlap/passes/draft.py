@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from hotlap.model.walk import Walk
 from hotlap.plan.files import storage_error, write_whole
 from hotlap.runtime import file_digest
 
-__all__ = ["EXTERNAL", "Draft", "Origin", "lay_files"]
+__all__ = ["EXTERNAL", "Draft", "Origin", "free_name", "lay_files"]
 
 EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
 
@@ -170,19 +170,33 @@ class Draft:
 
         Args:
             folder: where.
-            name: of the .onnx file.
+            name: of the .onnx file; where a file of weights has it, the next that is free.
             link: external weights as hard links, where the file system can; else as copies.
 
         Raises:
             StorageError: no room.
         """
         used = {e.value for t in self.external() for e in t.external_data if e.key == "location"}
+        name = free_name(name, used)
         write_whole(folder / name, self.data)
         try:
             lay_files({location: self.files[location] for location in used}, folder, link=link)
         except OSError as error:
             raise storage_error(error.filename or folder, error) from error
         return folder / name
+
+
+def free_name(wanted: str, locations: Iterable[str]) -> str:
+    """`wanted`, or ``wanted-1``, …: the name of a file that no file of weights has, nor a folder of theirs.
+
+    Files of weights are laid as hard links: what is written under the name of one is written into the user's.
+    """
+    taken = {part.casefold() for location in locations for part in PurePath(location).parts[:1]}
+    stem, suffix, name, number = PurePath(wanted).stem, PurePath(wanted).suffix, wanted, 0
+    while name.casefold() in taken:
+        number += 1
+        name = f"{stem}-{number}{suffix}"
+    return name
 
 
 def lay_files(files: Mapping[str, Path], folder: Path, *, link: bool = True) -> None:

@@ -10,13 +10,13 @@ import numpy as np
 
 from hotlap.errors import ModelError, UsageError
 from hotlap.model.graph import onnx, tensors
+from hotlap.model.reference import reference
 from hotlap.passes.draft import EXTERNAL, Draft, copy_span
-from hotlap.passes.numbers import place_of
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import Scratch
 from hotlap.plan.files import storage_error
 
-__all__ = ["ALIGNED", "LARGEST_INSIDE", "ExternalWeights", "gathered", "movable"]
+__all__ = ["ALIGNED", "LARGEST_INSIDE", "ExternalWeights", "gathered", "movable", "point"]
 
 LARGEST_INSIDE = 3 << 29
 """Bytes, 1.5 GiB: a file with more inside comes too near to protobuf's limit of 2 GiB."""
@@ -111,18 +111,13 @@ def _move(draft: Draft, tensor: Any, writer: BinaryIO) -> None:
     writer.seek(-writer.tell() % ALIGNED, 1)
     offset = writer.tell()
     if tensor.data_location == EXTERNAL:
-        location, start, length = place_of(tensor)
-        with draft.files[location].open("rb") as reader:
-            reader.seek(start)
-            copy_span(reader, writer, _length(tensor) if length is None else length)
+        where = reference(tensor)
+        with draft.files[where.location].open("rb") as reader:
+            reader.seek(where.offset)
+            copy_span(reader, writer, where.length)
     else:
         writer.write(_raw(tensor))
-    _point(tensor, offset, writer.tell() - offset)
-
-
-def _length(tensor: Any) -> int:
-    dtype = np.dtype(onnx().helper.tensor_dtype_to_np_dtype(tensor.data_type))
-    return int(np.prod(tensor.dims, dtype=np.int64)) * int(dtype.itemsize)
+    point(tensor, _NAME, offset, writer.tell() - offset)
 
 
 def _raw(tensor: Any) -> bytes:
@@ -134,10 +129,11 @@ def _raw(tensor: Any) -> bytes:
     return raw
 
 
-def _point(tensor: Any, offset: int, length: int) -> None:
+def point(tensor: Any, location: str, offset: int, length: int) -> None:
+    """Let a tensor have its numbers in a file."""
     for name in ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
         tensor.ClearField(name)
     tensor.data_location = EXTERNAL
     del tensor.external_data[:]
-    for key, value in (("location", _NAME), ("offset", offset), ("length", length)):
+    for key, value in (("location", location), ("offset", offset), ("length", length)):
         tensor.external_data.add(key=key, value=str(value))

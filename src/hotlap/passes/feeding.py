@@ -11,7 +11,7 @@ from hotlap.bench import load_feeds, save_feeds
 from hotlap.errors import InputError
 from hotlap.model.graph import load_graph, signature
 from hotlap.model.ids import id_limits
-from hotlap.passes.draft import Draft
+from hotlap.passes.draft import Draft, free_name
 from hotlap.passes.tools import run_tool
 from hotlap.runtime import default_session, find_feed
 from hotlap.tensors import TensorSpec
@@ -22,6 +22,7 @@ Feed = dict[str, Any]
 COUNT = 8
 ROWS = (1, 2, 3)
 """Rows of the made inputs, in turn, where the first axis is free."""
+_ROWS = "rows of no name"
 
 
 def made_feeds(draft: Draft, model: Path, rows: Sequence[int] = ROWS, *, strict: bool = False) -> list[Feed]:
@@ -41,9 +42,10 @@ def made_feeds(draft: Draft, model: Path, rows: Sequence[int] = ROWS, *, strict:
         "names": dict(draft.inputs),
         "rows": list(rows),
         "strict": strict,
+        "folder": free_name("feeds", draft.files),
     }
     result, scratch = run_tool("feeds", draft, options)
-    made = result.parent / "feeds"
+    made = result.parent / str(options["folder"])
     feeds = load_feeds(made) if made.is_dir() else [{}]  # a model without inputs
     del scratch
     return feeds
@@ -56,7 +58,7 @@ def single_rows(feed: Feed, names: Collection[str]) -> list[Feed]:
 
 
 def tool(
-    source: Path, result: Path, model: str, names: dict[str, str], rows: list[int], strict: bool
+    source: Path, result: Path, model: str, names: dict[str, str], rows: list[int], strict: bool, folder: str
 ) -> None:
     """Runs in the tool's process: `source` is the draft, `model` what the feeds must run in."""
     proto = load_graph(source)
@@ -68,7 +70,7 @@ def tool(
     if not specs:
         return
     feeds = [made_feed(session.run, specs, limits, rows[n % len(rows)], n, strict) for n in range(COUNT)]
-    save_feeds(result.parent / "feeds", feeds)
+    save_feeds(result.parent / folder, feeds)
 
 
 def limits_of(proto: Any) -> dict[str, int]:
@@ -89,12 +91,16 @@ def made_feed(
     Raises:
         InputError: none runs; or (`strict`) none of so many rows.
     """
-    free = {s.shape[0] for s in specs if s.ranked and len(s.shape) and isinstance(s.shape[0], str)}
-    sizes = {str(symbol): rows for symbol in free}
-    try:
-        return find_feed(run, specs, sizes=sizes, limits=limits, seed=seed)
-    except InputError:
-        if rows == 1 or strict:
-            raise
+    # Many exporters leave the rows' axis without a name. Where such axes are no rows, named ones may be.
+    nameless = [replace(s, shape=(_ROWS, *s.shape[1:])) if s.shape[:1] == (None,) else s for s in specs]
     # A model that takes one row alone is proved with one row; that it says otherwise is a finding of its own.
-    return find_feed(run, specs, sizes=dict.fromkeys(sizes, 1), limits=limits, seed=seed)
+    attempts = [(nameless, rows), *([(specs, rows)] if nameless != specs else [])]
+    attempts += [] if strict else [(specs, 1)]
+    for number, (asked, count) in enumerate(attempts, 1):
+        sizes = {s.shape[0]: count for s in asked if s.shape and isinstance(s.shape[0], str)}
+        try:
+            return find_feed(run, asked, sizes=sizes, limits=limits, seed=seed)
+        except InputError:
+            if number == len(attempts) or rows == 1:
+                raise
+    raise AssertionError("there is an attempt")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hotlap.model.graph import onnx, tensors
-from hotlap.passes.draft import EXTERNAL, Draft
+from hotlap.model.sizes import elements
+from hotlap.passes.draft import EXTERNAL, Draft, free_name
+from hotlap.passes.external_weights import ALIGNED, point
 from hotlap.passes.numbers import read_tensor
 from hotlap.passes.step import Aim, Passed, counted, unchanged
+from hotlap.passes.tools import Scratch
+from hotlap.plan.files import storage_error
 
 __all__ = ["FlushDenormals"]
 
@@ -33,16 +38,20 @@ class FlushDenormals:
         return ""
 
     def __call__(self, draft: Draft) -> Passed:
-        """Raises ModelError: a weight cannot be read."""
-        found = [n for n, t in enumerate(tensors(draft.proto)) if _denormals(draft, t)]
+        """Raises ModelError (a weight cannot be read), StorageError (no room for the temporary file)."""
+        found = {n: many for n, t in enumerate(tensors(draft.proto)) if (many := _denormals(draft, t))}
         if not found:
             return unchanged(draft, "no weight is denormal")
-        proto, flushed, notes = draft.copy(), set(found), []
-        for number, tensor in enumerate(tensors(proto)):
-            if number in flushed:
-                notes.append(_flush(draft, tensor))
+        proto = draft.copy()
+        chosen = [(t, found[n]) for n, t in enumerate(tensors(proto)) if n in found]
+        notes = [_told(tensor, many) for tensor, many in chosen]
         shown = [*notes[:5], *([f"and {counted(len(notes) - 5, 'weight')} more"] if len(notes) > 5 else [])]
-        return Passed(draft.edited(proto), tuple(shown))
+        outside = [tensor for tensor, _ in chosen if tensor.data_location == EXTERNAL]
+        for tensor, _ in chosen:
+            if tensor.data_location != EXTERNAL:
+                _flush(draft, tensor)
+        made = _refiled(draft, proto, outside) if outside else draft.edited(proto)
+        return Passed(made, tuple(shown))
 
     def ensures(self, before: Draft, after: Draft) -> str:
         left = next((t.name for t in tensors(after.proto) if _denormals(after, t)), None)
@@ -61,12 +70,36 @@ def _small(values: Any) -> Any:
     return (values != 0) & (np.abs(values) < np.finfo(values.dtype).smallest_normal)
 
 
-def _flush(draft: Draft, tensor: Any) -> str:
-    values = np.concatenate([piece.copy() for piece in read_tensor(draft, tensor)])
-    small = _small(values)
-    values[small] = 0
-    external = tensor.data_location == EXTERNAL
-    flushed = onnx().numpy_helper.from_array(values.reshape(tuple(tensor.dims)), tensor.name)
-    tensor.CopyFrom(flushed)
-    where = ", now inside the file" if external else ""
-    return f'weight "{tensor.name}": {int(small.sum()):,} of {counted(small.size, "element")} became 0{where}'
+def _told(tensor: Any, many: int) -> str:
+    return f'weight "{tensor.name}": {many:,} of {counted(elements(tensor), "element")} became 0'
+
+
+def _flush(draft: Draft, tensor: Any) -> None:
+    """One that lies in the model's file."""
+    (values,) = _flushed(draft, tensor)
+    tensor.CopyFrom(onnx().numpy_helper.from_array(values.reshape(tuple(tensor.dims)), tensor.name))
+
+
+def _flushed(draft: Draft, tensor: Any) -> Iterator[Any]:
+    for piece in read_tensor(draft, tensor):
+        values = piece.copy()
+        values[_small(values)] = 0
+        yield values
+
+
+def _refiled(draft: Draft, proto: Any, outside: list[Any]) -> Draft:
+    """Those that lie in files are written to a new one, a piece at a time: they may be larger than memory."""
+    scratch = Scratch()
+    name = free_name("flushed.data", draft.files)
+    file = scratch.path / name
+    try:
+        with file.open("wb") as writer:
+            for tensor in outside:
+                writer.seek(-writer.tell() % ALIGNED, 1)
+                offset = writer.tell()
+                for piece in _flushed(draft, tensor):
+                    writer.write(piece.tobytes())
+                point(tensor, name, offset, writer.tell() - offset)
+    except OSError as error:
+        raise storage_error(file, error) from error
+    return draft.refiled(proto, {**draft.files, name: file}, scratch)

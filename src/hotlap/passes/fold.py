@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from hotlap.errors import MissingExtra, UsageError
 from hotlap.passes import face, shapes
 from hotlap.passes.draft import Draft
-from hotlap.passes.graphs import all_graphs
+from hotlap.passes.graphs import all_graphs, holds_sparse
 from hotlap.passes.merging import merge_equal
-from hotlap.passes.step import Aim, Passed, counted, unchanged
+from hotlap.passes.step import Aim, Passed, became, counted, unchanged
 from hotlap.passes.tools import rewritten
 
 __all__ = ["Fold"]
@@ -38,7 +38,7 @@ class Fold:
     def requires(self, draft: Draft) -> str:
         if find_spec("onnxscript") is None:
             return "it needs an extra: pip install 'hotlap[optimize]'"
-        return ""
+        return "the optimizer loses sparse weights" if holds_sparse(draft.proto) else ""
 
     def __call__(self, draft: Draft) -> Passed:
         """Raises MissingExtra, TargetFailed (the tool failed), ModelError (it changed the face)."""
@@ -50,9 +50,7 @@ class Fold:
         made = replace(made.edited(proto), files={**draft.files, **made.files})
         merged = merge_equal(made, proto)
         made = face.restored(draft, made.edited(proto), self.name)
-        notes = _notes(draft, made)
-        if merged:
-            notes = (*notes, f"stored once: {counted(merged, 'weight')} that had an equal")
+        notes = _notes(draft, made, merged)
         # The tool renumbers nodes and spells weights anew even where there was nothing to do.
         return Passed(made, notes) if notes else unchanged(draft, "nothing to fold")
 
@@ -74,12 +72,10 @@ def _without_claims(draft: Draft) -> Draft:
     return draft.edited(proto)
 
 
-def _notes(before: Draft, after: Draft) -> tuple[str, ...]:
-    counts = [(d.node_count(), len(d.weights)) for d in (before, after)]
-    (nodes, _), (nodes_now, _) = counts
-    if counts[0] == counts[1]:
-        return ()
-    return (f"{counted(nodes, 'node')} became {nodes_now:,}",)
+def _notes(before: Draft, after: Draft, merged: int) -> tuple[str, ...]:
+    weights = became("weight", len(before.weights), len(after.weights) + merged)
+    notes = became("node", before.node_count(), after.node_count()) or weights
+    return (*notes, *([f"stored once: {counted(merged, 'weight')} that had an equal"] if merged else []))
 
 
 def tool(source: Path, result: Path) -> None:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 
 from hotlap.errors import UsageError
 from hotlap.passes import face
-from hotlap.passes.draft import Draft
+from hotlap.passes.draft import Draft, free_name
 from hotlap.passes.graphs import names, part_names, sweep_opsets
-from hotlap.passes.step import Aim, Passed, counted, unchanged
+from hotlap.passes.step import Aim, Passed, became, unchanged
 from hotlap.passes.tools import rewritten
 from hotlap.runtime import open as open_model
 
@@ -51,7 +51,8 @@ class Fuse:
     def __call__(self, draft: Draft) -> Passed:
         """Raises TargetFailed (ORT does not load it, or what it wrote), ModelError (it changed the face)."""
         large = sum(f.stat().st_size for f in draft.files.values()) + draft.proto.ByteSize() > BESIDE
-        made = rewritten("fuse", draft, {"level": self.level, "beside": large})
+        weights = free_name("fused.data", draft.files) if large else ""
+        made = rewritten("fuse", draft, {"level": self.level, "weights": weights})
         made = face.restored(draft, made, self.name)
         proto = made.copy()
         proto.ir_version = draft.proto.ir_version
@@ -89,17 +90,17 @@ def _notes(before: Draft, after: Draft) -> tuple[str, ...]:
     if old == new:
         return ()
     gained = [f"{count} {op}" for op, count in (new - old).most_common()]
-    counts = f"{counted(before.node_count(), 'node')} became {after.node_count():,}"
-    return (counts, *([f"new: {', '.join(gained)}"] if gained else []))
+    counts = became("node", before.node_count(), after.node_count())
+    return (*counts, *([f"new: {', '.join(gained)}"] if gained else []))
 
 
-def tool(source: Path, result: Path, level: str, beside: bool) -> None:
+def tool(source: Path, result: Path, level: str, weights: str) -> None:
     """Runs in the tool's process: ORT saves the graph that it would run."""
     session: dict[str, str | int | float | bool] = {
         "graph_optimization_level": LEVELS[level],
         "optimized_model_filepath": result.name,
         "optimization.constant_folding_max_output_size_in_bytes": LARGEST_FOLDED,
     }
-    if beside:
-        session["session.optimized_model_external_initializers_file_name"] = "fused.data"
+    if weights:
+        session["session.optimized_model_external_initializers_file_name"] = weights
     open_model(source, providers="cpu", session=session, folder=source.parent, warm=False)

@@ -12,6 +12,7 @@ __all__ = [
     "all_graphs",
     "clear_the_way",
     "fresh",
+    "holds_sparse",
     "inner_graphs",
     "keep",
     "names",
@@ -42,6 +43,15 @@ def all_graphs(graph: Any) -> Iterator[Any]:
     for node in graph.node:
         for inner in inner_graphs(node):
             yield from all_graphs(inner)
+
+
+def holds_sparse(proto: Any) -> bool:
+    """Whether it has sparse weights, or constants: several tools lose them, or fail in ways of their own."""
+    graphs = list(all_graphs(proto.graph))
+    nodes = (n for g in (*graphs, *proto.functions) for n in g.node)
+    return any(len(g.sparse_initializer) for g in graphs) or any(
+        a.HasField("sparse_tensor") for n in nodes for a in n.attribute
+    )
 
 
 def symbol_of(dim: Any) -> str:
@@ -100,10 +110,7 @@ def rename_values(graph: Any, new: Mapping[str, str]) -> None:
     Every value of any of those graphs that has one of the new names, and is not itself renamed, must have
     been moved out of the way before.
     """
-    _rename(graph, dict(new), names_in(graph))
 
-
-def _rename(graph: Any, new: Mapping[str, str], own: set[str]) -> None:
     def name(old: str) -> str:
         return new.get(old, old)
 
@@ -126,7 +133,7 @@ def _rename(graph: Any, new: Mapping[str, str], own: set[str]) -> None:
             shadowed = names_in(inner)  # these are other values of the same name
             seen = {old: to for old, to in new.items() if old not in shadowed}
             if seen:
-                _rename(inner, seen, shadowed)
+                rename_values(inner, seen)
 
 
 def clear_the_way(proto: Any, wanted: Iterable[str], keep: Iterable[str]) -> list[str]:

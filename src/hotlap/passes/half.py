@@ -11,6 +11,7 @@ import numpy as np
 from hotlap.bench import Target
 from hotlap.errors import VerificationFailed
 from hotlap.model.graph import onnx
+from hotlap.model.stored import as_tensor
 from hotlap.model.walk import ONNX
 from hotlap.passes import face, shapes
 from hotlap.passes.draft import EXTERNAL, Draft
@@ -168,7 +169,8 @@ def _why_not(
         elif value in ranges and 0 < ranges[value].high < SMALLEST:
             return f'"{value}" stays below {ranges[value].high:.3g}'
     for attribute in node.attribute:
-        if attribute.HasField("t") and attribute.t.data_type == FLOAT and (why := _lost(attribute.t)):
+        tensor = attribute.t if attribute.HasField("t") else as_tensor(attribute)
+        if tensor is not None and tensor.data_type == FLOAT and (why := _lost(tensor)):
             return why
     small = [v for v in _floats(node, types) if v in fragile]
     if small:  # whoever makes it, and whoever divides by it

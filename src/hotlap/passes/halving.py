@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hotlap.model.graph import onnx
+from hotlap.model.stored import as_tensor
 from hotlap.model.walk import ONNX
 from hotlap.passes.graphs import fresh, inner_graphs, names, reads, replace_all
 
@@ -30,6 +31,11 @@ KEPT = frozenset(
 )  # fmt: skip
 """Operators that stay in float32: those that ONNX Runtime's own converter keeps (``onnxruntime.transformers.
 float16``), the sources of random numbers, and those that hold graphs."""
+
+
+_MADE = frozenset({"Cast", "Constant", "ConstantOfShape"})
+"""Operators that make floats out of none, and that `_convert_attributes` tells to make halves. Others, such
+as HannWindow, say the type in ways of their own."""
 
 
 def convertible(node: Any, types: dict[str, int], opset: int) -> bool:
@@ -56,6 +62,8 @@ def convertible(node: Any, types: dict[str, int], opset: int) -> bool:
     ]
     takes = [half_allowed(schema, schema.inputs, place) for place in floats[0]]
     gives = [half_allowed(schema, schema.outputs, place) for place in floats[1]]
+    if not takes and (node.op_type not in _MADE or any(a.HasField("sparse_tensor") for a in node.attribute)):
+        return False
     return all(gives) and (any(takes) or not takes)
 
 
@@ -183,6 +191,8 @@ def _cast(value: str, out: str, to: int) -> Any:
 def _convert_attributes(node: Any) -> None:
     """Types and constants inside of a node."""
     for attribute in node.attribute:
+        if node.op_type == "Constant" and (number := as_tensor(attribute)) is not None:
+            attribute.CopyFrom(onnx().helper.make_attribute("value", number))  # others are float32 alone
         if attribute.name == "to" and node.op_type == "Cast" and attribute.i == FLOAT:
             attribute.i = HALF
         if attribute.HasField("t") and attribute.t.data_type == FLOAT:

@@ -11,8 +11,10 @@ from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import all_graphs
 from hotlap.passes.step import Aim, Passed, unchanged
 
-__all__ = ["LowerIr", "needed_ir"]
+__all__ = ["FEATURES", "OLD", "LowerIr", "needed_ir"]
 
+OLD = 8
+"""ONNX Runtime 1.10 and all later ones read it."""
 FEATURES = {
     4: "weights that are no inputs",
     5: "sparse weights or quantisation annotations",
@@ -53,7 +55,7 @@ class LowerIr:
         return ""
 
     def __call__(self, draft: Draft) -> Passed:
-        version = max(8, needed_ir(draft)) if self.version is None else self.version
+        version = max(OLD, needed_ir(draft)) if self.version is None else self.version
         now = draft.proto.ir_version
         if now <= version:
             return unchanged(draft, f"its IR version is {now}, not above {version}")

@@ -20,7 +20,7 @@ from hotlap.passes.rows import rows_hold
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import Scratch
 
-__all__ = ["MendBatch"]
+__all__ = ["MendBatch", "rows_lost"]
 
 ROUNDS = 64
 """Reshapes one behind the other: each is mended once the shapes up to it are known."""
@@ -58,15 +58,28 @@ class MendBatch:
 
     def ensures(self, before: Draft, after: Draft) -> str:
         rows = _row_axes(after)
-        if rows is None:
-            return _without_rows(after)
-        try:
-            verdict = single_rows_agree(before, after, _many_rows(after), rows)
-        except HotlapError as error:
-            return f"several rows do not run: {error}"
-        if not verdict.passed:
-            return f"several rows at once give other answers than one by one: {verdict.reason}"
-        return ""
+        return _without_rows(after) if rows is None else _disagreement(before, after, rows)
+
+
+def rows_lost(draft: Draft) -> str:
+    """What a pass after `MendBatch` did to several rows; "" where they still give what single ones give.
+
+    The proof asks a source that is right for single rows alone one row at a time, and so sees nothing of it.
+    """
+    if not any(symbol_of(d) for d in _batched(draft.proto, draft.weights)[:1]):
+        return ""  # bound to a size since then
+    rows = _row_axes(draft)
+    return "" if rows is None else _disagreement(draft, draft, rows)
+
+
+def _disagreement(before: Draft, after: Draft, rows: dict[str, int]) -> str:
+    try:
+        verdict = single_rows_agree(before, after, _many_rows(after), rows)
+    except HotlapError as error:
+        return f"several rows do not run: {error}"
+    if not verdict.passed:
+        return f"several rows at once give other answers than one by one: {verdict.reason}"
+    return ""
 
 
 def _batched(proto: Any, weights: frozenset[str]) -> list[Any]:

@@ -6,10 +6,9 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from hotlap.model.graph import onnx
+from hotlap.model.pieces import pieces
 from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import all_graphs, keep, names_in, rename_values
-from hotlap.passes.numbers import read_tensor
 
 __all__ = ["merge_equal"]
 
@@ -55,10 +54,6 @@ def _pairs(draft: Draft, weights: list[Any]) -> Iterator[tuple[Any, Any]]:
 
 def _digest(draft: Draft, tensor: Any) -> bytes:
     found = hashlib.sha256()
-    if tensor.data_type == onnx().TensorProto.STRING:
-        for text in tensor.string_data:
-            found.update(len(text).to_bytes(8, "little") + text)
-    else:
-        for piece in read_tensor(draft, tensor):
-            found.update(piece.tobytes())
+    for piece in pieces(tensor, draft.files):
+        found.update(piece)
     return found.digest()

@@ -8,25 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hotlap.errors import ModelError
 from hotlap.model.graph import onnx
+from hotlap.model.pieces import pieces
 from hotlap.passes.draft import EXTERNAL, Draft
 
-__all__ = ["place_of", "read_tensor"]
-
-PIECE = 1 << 22
-"""Elements: what is read of a file at once."""
-
-
-def place_of(tensor: Any) -> tuple[str, int, int | None]:
-    """(location, offset, length) of an external tensor; None: to the end of its elements."""
-    entry = {e.key: e.value for e in tensor.external_data}
-    length = entry.get("length")
-    return entry.get("location", ""), int(entry.get("offset") or 0), int(length) if length else None
+__all__ = ["read_tensor"]
 
 
 def read_tensor(draft: Draft, tensor: Any) -> Iterator[npt.NDArray[Any]]:
     """The elements in order, as flat arrays; those in files are read in pieces.
+
+    Args:
+        draft: what the tensor is of.
+        tensor: of an element type of whole bytes; the bytes of any are given by `hotlap.model.pieces`.
 
     Raises:
         ModelError: the numbers are not where the file says.
@@ -34,14 +28,6 @@ def read_tensor(draft: Draft, tensor: Any) -> Iterator[npt.NDArray[Any]]:
     if tensor.data_location != EXTERNAL:
         yield onnx().numpy_helper.to_array(tensor).reshape(-1)
         return
-    location, offset, _ = place_of(tensor)
     dtype = np.dtype(onnx().helper.tensor_dtype_to_np_dtype(tensor.data_type)).newbyteorder("<")
-    left = int(np.prod(tensor.dims, dtype=np.int64))
-    with draft.files[location].open("rb") as file:
-        file.seek(offset)
-        while left:
-            piece = np.fromfile(file, dtype, min(left, PIECE))
-            if not piece.size:
-                raise ModelError(f'{draft.files[location]}: cut short: weight "{tensor.name}" ends early')
-            left -= piece.size
-            yield piece
+    for piece in pieces(tensor, draft.files):
+        yield np.frombuffer(piece, dtype)

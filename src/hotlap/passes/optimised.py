@@ -27,6 +27,7 @@ class Optimised(msgspec.Struct, frozen=True, kw_only=True):
         out: the file that was written; None where none was.
         digest: of the written file, or of what would have been written.
         reason: why nothing was written, or what speaks for the file; one sentence.
+        refused: a gate said no: the answers, several rows at once, or the speed.
         steps: pass by pass.
         nodes: of the source.
         size, size_before: bytes of the files, external weights included.
@@ -51,6 +52,7 @@ class Optimised(msgspec.Struct, frozen=True, kw_only=True):
     comparison: Comparison | None = None
     cpu: CpuTime | None = None
     not_measured: str = ""
+    refused: bool = False
 
     @property
     def written(self) -> bool:

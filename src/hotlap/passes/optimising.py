@@ -4,43 +4,40 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from hotlap.bench import Comparison, Target, Workload, compare, load_feeds
-from hotlap.errors import InputError, TargetFailed, UsageError
+from hotlap.bench import Workload, load_feeds
+from hotlap.errors import InputError, UsageError
 from hotlap.model import Model
 from hotlap.passes.cut import Cut
 from hotlap.passes.draft import Draft
-from hotlap.passes.feeding import ROWS, made_feeds, single_rows
 from hotlap.passes.flush_denormals import FlushDenormals
 from hotlap.passes.fold import Fold
 from hotlap.passes.graphs import sweep_weights
+from hotlap.passes.judging import Judging, Progress
+from hotlap.passes.lower_ir import FEATURES, LowerIr, needed_ir
 from hotlap.passes.optimised import Optimised
-from hotlap.passes.proof import prove, readable
 from hotlap.passes.saving import SOURCE, Written, check_destination, written
 from hotlap.passes.soundness import check_source
-from hotlap.passes.speed import CpuTime, cpu_time, too_slow
-from hotlap.passes.step import Applied, Pass, apply, changed_aims, counted
+from hotlap.passes.step import Applied, Pass, apply, counted
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
 from hotlap.tensors import TensorSpec, check_feed, nearest
-from hotlap.verify import Verdict
 
 __all__ = ["default_passes", "optimize"]
 
 Feeds = str | Path | Sequence[Mapping[str, Any]] | None
-Progress = Callable[[float, str], None]
-"""Called with (share done, what is going on now)."""
 WORKLOAD = Workload(processes=8, seconds=0.6)
 
 
 def default_passes() -> list[Pass]:
     """What is applied where no pass is named: what suits every model and leaves its face as it is."""
-    return [WeightsOutOfInputs(), Cut(), Fold(), FlushDenormals()]
+    return [WeightsOutOfInputs(compulsory=True), Cut(), Fold(), FlushDenormals()]
 
 
 def optimize(
@@ -91,17 +88,18 @@ def optimize(
     _check_scores(scores or {}, draft.output_names)
     given = None if data is None else _loaded(data, rows, source.inputs)
     chosen = [_given(one, given) for one in (default_passes() if passes is None else passes)]
-    tell(0.05, "passes")
+    tell(0.05, "applying passes")
     applied = apply(draft, chosen, strict=passes is not None)
+    found = Judging(
+        source, draft, applied, chosen,
+        given=given, level=level, scores=scores or {},
+        workload=(workload or WORKLOAD) if measure else None, tell=tell,
+    )  # fmt: skip
     if applied.draft is draft:
-        return _outcome(source, draft, applied, "no pass changed anything")
-    applied = _without_dead_weights(applied)
-    with _in_place(draft, applied, source, Path(out) if out is not None else None) as files:
-        return _judged(
-            source, draft, applied, files, chosen,
-            writes=out is not None, given=given, level=level, scores=scores,
-            workload=(workload or WORKLOAD) if measure else None, tell=tell,
-        )  # fmt: skip
+        return found.outcome("no pass changed anything")
+    found = replace(found, applied=_readable_ir(_without_dead_weights(applied), draft, chosen))
+    with _in_place(found, Path(out) if out is not None else None) as files:
+        return found.judged(files, writes=out is not None)
 
 
 def _without_dead_weights(applied: Applied) -> Applied:
@@ -111,6 +109,30 @@ def _without_dead_weights(applied: Applied) -> Applied:
     if not gone:
         return applied
     told = f"{counted(gone, 'weight')} that nothing reads {'is' if gone == 1 else 'are'} gone"
+    return _noted(applied, proto, told)
+
+
+def _readable_ir(applied: Applied, source: Draft, passes: Sequence[Pass]) -> Applied:
+    """With an IR version that has what passes brought in: in the oldest, every weight has to be an input.
+
+    What the source used without its version having it is left as it is: runtimes read it so far.
+
+    Raises:
+        UsageError: lower-ir was asked for a version that has it not.
+    """
+    version, need = applied.draft.proto.ir_version, needed_ir(applied.draft)
+    if need <= max(version, needed_ir(source)):
+        return applied
+    for one in passes:
+        if isinstance(one, LowerIr) and (why := one.requires(applied.draft)):
+            raise UsageError(f"{one.name}: {why}; a pass after it brought them in")
+    proto = applied.draft.copy()
+    proto.ir_version = need
+    return _noted(applied, proto, f"IR version {version} became {need}, the first with {FEATURES[need]}")
+
+
+def _noted(applied: Applied, proto: Any, told: str) -> Applied:
+    """A last change, told with the last step that made one."""
     last = max(number for number, step in enumerate(applied.steps) if step.changed)
     steps = list(applied.steps)
     steps[last] = msgspec.structs.replace(steps[last], notes=(*steps[last].notes, told))
@@ -126,60 +148,19 @@ def _check_scores(scores: Mapping[str, int], outputs: Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def _in_place(draft: Draft, applied: Applied, source: Model, out: Path | None) -> Iterator[Written]:
+def _in_place(found: Judging, out: Path | None) -> Iterator[Written]:
     """The result as files: beside `out`, or where none is asked for in a temporary folder."""
-    told = _metadata(source, applied.draft, [step.name for step in applied.steps if step.changed])
+    result = found.applied.draft
+    told = _metadata(found.source, result, [step.name for step in found.applied.steps if step.changed])
     if out is not None:
-        with written(applied.draft, out, told) as files:
+        with written(result, out, told) as files:
             yield files
         return
     from hotlap.passes.tools import Scratch
 
     scratch = Scratch()
-    with written(applied.draft, scratch.path / "result.onnx", told) as files:
+    with written(result, scratch.path / "result.onnx", told) as files:
         yield files
-
-
-def _judged(
-    source: Model,
-    draft: Draft,
-    applied: Applied,
-    files: Written,
-    passes: Sequence[Pass],
-    *,
-    writes: bool,
-    given: list[dict[str, Any]] | None,
-    level: str,
-    scores: Mapping[str, int] | None,
-    workload: Workload | None,
-    tell: Progress,
-) -> Optimised:
-    tell(0.4, "verifying")
-    # The file as written is what is judged: loaded again from disk, by a process that knows nothing else.
-    again = Model.load(files.model)
-    known, note = readable(draft, applied.draft)
-    assert known.path is not None
-    feeds = _feeds(given, applied.draft, known.path)
-    verdict = _verdict(known, applied.draft, files.model, feeds, level, scores, generated=given is None)
-    if note:
-        verdict = msgspec.structs.replace(verdict, notes=(note, *verdict.notes))
-    if not verdict.passed:
-        return _outcome(source, draft, applied, f"the answers differ: {verdict.reason}", again, verdict)
-    if known is draft:
-        comparison, not_measured = _speed(source, applied.draft, files, feeds, workload, tell)
-    else:
-        comparison, not_measured = None, "the source does not load here"
-    cpu = None if comparison is None else cpu_time(comparison)
-    for_speed = changed_aims(passes, applied.steps) == {"speed"}
-    if comparison is not None and for_speed and (why := too_slow(comparison, cpu)):
-        return _outcome(source, draft, applied, why, again, verdict, comparison, cpu=cpu)
-    if writes:
-        files.put()
-    return _outcome(
-        source, draft, applied,
-        "" if writes else "no file was asked for (-o)", again, verdict, comparison,
-        cpu=cpu, out=files.out if writes else None, not_measured=not_measured,
-    )  # fmt: skip
 
 
 def _loaded(data: Feeds, rows: bool, inputs: Sequence[TensorSpec]) -> list[dict[str, Any]]:
@@ -203,83 +184,6 @@ def _given(one: Pass, feeds: list[dict[str, Any]] | None) -> Pass:
         return one
     calibrated: Pass = give(feeds)
     return calibrated
-
-
-def _feeds(given: list[dict[str, Any]] | None, draft: Draft, source: Path) -> list[dict[str, Any]]:
-    if given is None:
-        return made_feeds(draft, source, rows=(1,) if draft.single else ROWS)
-    return [one for feed in given for one in single_rows(feed, draft.single)] if draft.single else given
-
-
-def _verdict(
-    draft: Draft,
-    result: Draft,
-    model: Path,
-    feeds: Sequence[dict[str, Any]],
-    level: str,
-    scores: Mapping[str, int] | None,
-    *,
-    generated: bool,
-) -> Verdict:
-    """A result that crashes or refuses an input is refused like one that answers otherwise."""
-    try:
-        return prove(draft, result, model, feeds, level, generated=generated, scores=scores)
-    except TargetFailed as error:
-        if not str(error).startswith("candidate"):
-            raise
-        return Verdict(level=level, passed=False, reason=str(error), generated=generated)
-
-
-def _speed(
-    source: Model,
-    result: Draft,
-    files: Written,
-    feeds: Sequence[dict[str, Any]],
-    workload: Workload | None,
-    tell: Progress,
-) -> tuple[Comparison | None, str]:
-    """The comparison, or why there is none."""
-    if workload is None:
-        return None, "not asked for"
-    if any(name != origin for name, origin in result.inputs.items()) or result.dropped_inputs:
-        return None, "source and result are not asked alike: their inputs have other names"
-    sides = Target.default(source.path, label="source"), Target.default(files.model, label="result")
-
-    def progress(done: int, total: int, label: str) -> None:
-        tell(0.6 + 0.4 * done / total, f"measuring {label}")
-
-    return compare(*sides, workload, feeds, progress), ""
-
-
-def _outcome(
-    source: Model,
-    draft: Draft,
-    applied: Applied,
-    reason: str,
-    result: Model | None = None,
-    verdict: Verdict | None = None,
-    comparison: Comparison | None = None,
-    *,
-    cpu: CpuTime | None = None,
-    out: Path | None = None,
-    not_measured: str = "",
-) -> Optimised:
-    written_now = Model.load(out) if out is not None else result
-    return Optimised(
-        source=str(source.path),
-        source_digest=source.digest,
-        out=None if out is None else str(out),
-        digest=source.digest if written_now is None else written_now.digest,
-        reason=reason,
-        steps=applied.steps,
-        nodes=draft.node_count(),
-        size_before=source.size,
-        size=source.size if written_now is None else written_now.size,
-        verdict=verdict,
-        comparison=comparison,
-        cpu=cpu,
-        not_measured=not_measured,
-    )
 
 
 def _metadata(source: Model, draft: Draft, passes: list[str]) -> dict[str, str]:

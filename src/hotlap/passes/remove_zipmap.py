@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from hotlap.passes.draft import Draft, Origin
 from hotlap.passes.graphs import fresh, keep, names, rename_values, set_property, sweep_opsets
 from hotlap.passes.step import Aim, Passed, unchanged
 
-__all__ = ["LABELS", "RemoveZipmap"]
+__all__ = ["LABELS", "RemoveZipmap", "move_labels"]
 
 LABELS = "hotlap.labels."
 """Key of the labels in the file's metadata, before the output's name; the value is a JSON list, in the order
@@ -52,6 +53,19 @@ class RemoveZipmap:
 
     def ensures(self, before: Draft, after: Draft) -> str:
         return "" if before.output_names == after.output_names else "an output is gone"
+
+
+def move_labels(proto: Any, names: Mapping[str, str]) -> None:
+    """Let the labels that a file keeps follow their outputs.
+
+    Args:
+        proto: the model to change.
+        names: output that is there to the name that it has from now on; labels of all others go.
+    """
+    keep(proto.metadata_props, lambda e: not e.key.startswith(LABELS) or e.key[len(LABELS) :] in names)
+    for entry in proto.metadata_props:
+        if entry.key.startswith(LABELS):
+            entry.key = f"{LABELS}{names[entry.key[len(LABELS) :]]}"
 
 
 def _only_an_output(draft: Draft, node: Node) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from hotlap.errors import UsageError
 from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import clear_the_way, fresh, names, rename_values
+from hotlap.passes.remove_zipmap import move_labels
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.tensors import nearest
 
@@ -53,6 +54,7 @@ class Rename:
             return unchanged(draft, "all have these names already")
         proto = draft.copy()
         moved = _rename(proto, new, (*draft.input_names, *draft.output_names))
+        move_labels(proto, {name: new.get(name, name) for name in draft.output_names})
         notes = [f'"{old}" is "{to}"' for old, to in new.items()]
         if moved:
             notes.append(f"inner values that had such a name got another: {', '.join(moved)}")

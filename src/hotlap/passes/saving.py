@@ -8,9 +8,10 @@ by one rename. Whatever happens before that rename, the old file is as it was.
 from __future__ import annotations
 
 import contextlib
+import mmap
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,11 @@ class Written:
     weights: Path | None
     out: Path
 
-    def put(self) -> None:
-        """Move them into place.
+    def put(self, kept: Sequence[Path] = ()) -> None:
+        """Move them into place. Weights of the file that was there go, unless another model reads them.
+
+        Args:
+            kept: files that stay whatever they belong to: those of the source.
 
         Raises:
             StorageError: it cannot be done; what was there is there still.
@@ -63,7 +67,8 @@ class Written:
             raise storage_error(self.out, error) from error
         if old is not None and (self.weights is None or old.name != self.weights.name):
             with contextlib.suppress(OSError):  # the new model is in place; an old file of weights costs room
-                old.unlink()
+                if not any(old.samefile(file) for file in kept if file.exists()) and not _named_beside(old):
+                    old.unlink()
 
 
 def check_destination(source: Path, files: list[Path], out: Path, *, force: bool) -> None:
@@ -172,3 +177,14 @@ def _own_weights(out: Path) -> Path | None:
     plain = name.startswith(f"{out.stem}.") and name.endswith(".data") and Path(name).name == name
     file = out.parent / name
     return file if plain and file.is_file() and not file.is_symlink() else None
+
+
+def _named_beside(weights: Path) -> bool:
+    """Whether a model in its folder names it: a copy of the one that it was written for reads it as well."""
+    name = weights.name.encode()
+    for model in weights.parent.glob("*.onnx"):
+        if model.stat().st_size:
+            with model.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                if data.find(name) >= 0:
+                    return True
+    return False

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from hotlap.errors import ModelError, TargetFailed
 from hotlap.passes.draft import Draft
-from hotlap.passes.lower_ir import needed_ir
+from hotlap.passes.lower_ir import OLD, needed_ir
 from hotlap.passes.tools import run_tool
 
 __all__ = ["check_source"]
-
-OLD_IR = 8
-"""ONNX Runtime 1.10 and all later ones read it."""
 
 
 def check_source(draft: Draft) -> None:
@@ -24,16 +23,16 @@ def check_source(draft: Draft) -> None:
     try:
         run_tool("load", draft)
     except TargetFailed as error:
-        if draft.proto.ir_version > OLD_IR and _loads_with_old_ir(draft):
+        if draft.proto.ir_version > OLD and _loads_with_old_ir(draft):
             return
         # What was loaded is a copy in a temporary folder: its place says nothing to anyone.
-        reason = str(error).rpartition("source.onnx: ")[2].rstrip(". ")
+        reason = re.split(r"source(?:-\d+)?\.onnx: ", str(error))[-1].rstrip(". ")
         raise ModelError(f"{draft.path}: {reason}; no pass was applied") from error
 
 
 def _loads_with_old_ir(draft: Draft) -> bool:
     proto = draft.copy()
-    proto.ir_version = max(OLD_IR, needed_ir(draft))
+    proto.ir_version = max(OLD, needed_ir(draft))
     try:
         run_tool("load", draft.edited(proto))
     except TargetFailed:

@@ -12,7 +12,7 @@ import msgspec
 from hotlap.errors import UsageError, VerificationFailed
 from hotlap.passes.draft import Draft
 
-__all__ = ["Applied", "Pass", "Passed", "Step", "apply", "counted", "unchanged"]
+__all__ = ["Applied", "Pass", "Passed", "Step", "apply", "became", "counted", "unchanged"]
 
 log = logging.getLogger("hotlap.passes")
 
@@ -89,6 +89,11 @@ def unchanged(draft: Draft, *why: str) -> Passed:
 def counted(number: int, thing: str) -> str:
     """``1 node``, ``2,000 nodes``."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def became(thing: str, before: int, after: int) -> tuple[str, ...]:
+    """``2,000 nodes became 1,900``; nothing where as many are left."""
+    return (f"{counted(before, thing)} became {after:,}",) if before != after else ()
 
 
 def apply(draft: Draft, passes: Iterable[Pass], *, strict: bool = True) -> Applied:

@@ -1,7 +1,8 @@
 """Other people's graph tools, each run in a process of its own: what crashes there is one clear error here.
 
 A tool is a function of (source file, file to write, options); `TOOLS` names the module that holds each. The
-files lie in one folder, and so do their external weights.
+files lie in one folder, and so do their external weights, as hard links mostly: whatever else a tool writes
+there needs a name from `hotlap.passes.draft.free_name`.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from hotlap.bench.process import ask
 from hotlap.errors import HotlapError, ModelError, StorageError
 from hotlap.model.external import external_files
 from hotlap.model.graph import load_graph
-from hotlap.model.walk import Walk
-from hotlap.passes.draft import Draft
+from hotlap.model.walk import Scope, Walk
+from hotlap.passes.draft import Draft, free_name
 
 __all__ = ["TOOLS", "Job", "Scratch", "run_tool", "work"]
 
@@ -96,9 +97,12 @@ def run_tool(tool: str, draft: Draft, options: Mapping[str, Any] | None = None) 
         StorageError: no room for temporary files.
     """
     scratch = Scratch()
+    # A folder of its own: the job's files must not meet those of the weights.
+    folder = scratch.path / "files"
+    folder.mkdir()
     # Graph libraries refuse files of weights with more than one link: one may lead out of the folder.
-    source = draft.lay(scratch.path, "source.onnx", link=tool not in _READ_WEIGHTS)
-    result = scratch.path / "result.onnx"
+    source = draft.lay(folder, "source.onnx", link=tool not in _READ_WEIGHTS)
+    result = folder / free_name("result.onnx", draft.files)
     job = Job(
         tool=tool,
         source=str(source),
@@ -129,9 +133,19 @@ def _missing(walk: Walk) -> str:
     for scope in walk.scopes:
         for node in scope.nodes:
             for value in node.inputs:
-                if value and walk.home(scope, value) is None:
+                if value and walk.home(scope, value) is None and not _sparse(scope, value):
                     return f'{node.label} reads "{value}", which nothing makes'
     return ""
+
+
+def _sparse(scope: Scope, value: str) -> bool:
+    """Whether it is a sparse weight, which `Walk` leaves out."""
+    here: Scope | None = scope
+    while here is not None:
+        if any(s.values.name == value for s in getattr(here.proto, "sparse_initializer", ())):
+            return True
+        here = here.outer
+    return False
 
 
 def work(job: Job) -> None:

@@ -16,8 +16,8 @@ from hotlap.model.walk import ONNX, Node
 from hotlap.passes import face
 from hotlap.passes.draft import Draft
 from hotlap.passes.fuse import keep_opsets
-from hotlap.passes.graphs import all_graphs, fresh, names
-from hotlap.passes.step import Aim, Passed, counted, unchanged
+from hotlap.passes.graphs import all_graphs, fresh, holds_sparse, names
+from hotlap.passes.step import Aim, Passed, became, unchanged
 from hotlap.passes.tools import rewritten
 
 __all__ = ["KINDS", "Transformer"]
@@ -64,6 +64,8 @@ class Transformer:
     def requires(self, draft: Draft) -> str:
         if not any(node.op in _PARTS for node in draft.walk.nodes()):
             return "the model multiplies no matrices and normalises no layers, so it holds no transformer"
+        if holds_sparse(draft.proto):
+            return "the optimiser fails on sparse weights"
         size = draft.proto.ByteSize() + sum(f.stat().st_size for f in draft.files.values())
         if size > _LARGEST:
             return "the optimiser holds the whole model several times; this one is larger than 1 GiB"
@@ -80,9 +82,9 @@ class Transformer:
         proto = made.copy()
         proto.ir_version = draft.proto.ir_version
         keep_opsets(proto, draft.proto)
-        counts = f"{counted(draft.node_count(), 'node')} became {made.node_count():,}"
+        counts = became("node", draft.node_count(), made.node_count())
         told = ", ".join(f"{count} {op}" for op, count in sorted(gained.items()))
-        return Passed(made.edited(proto), (counts, f"new: {told}"))
+        return Passed(made.edited(proto), (*counts, f"new: {told}"))
 
     def ensures(self, before: Draft, after: Draft) -> str:
         return face.differences(before, after)

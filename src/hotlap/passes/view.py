@@ -110,4 +110,5 @@ class View:
         labels = self._face.labels.get(source)
         if labels is None:
             return answer
-        return [dict(zip(labels, map(float, row), strict=True)) for row in answer]
+        # The runtime sorts its maps by key, text by its bytes in UTF-8, which is Python's order too.
+        return [dict(sorted(zip(labels, map(float, row), strict=True))) for row in answer]

@@ -20,12 +20,21 @@ class WeightsOutOfInputs:
     """Removes weights from the list of inputs, where old files repeat them.
 
     A weight that is also an input may be replaced by any caller, so the runtime can neither fold nor fuse it.
+
+    Args:
+        compulsory: only where the file's IR version is so old that every weight had to be an input. In newer
+            files it says that a caller may give another.
     """
 
+    compulsory: bool = False
     name: ClassVar[str] = "weights-out-of-inputs"
     aim: ClassVar[Aim] = "speed"
 
     def requires(self, draft: Draft) -> str:
+        listed = sum(1 for v in draft.proto.graph.input if v.name in draft.weights)
+        if self.compulsory and listed and draft.proto.ir_version >= FIRST:
+            inputs = "weight is an input" if listed == 1 else "weights are inputs"
+            return f"{listed:,} {inputs} that a caller may give; name this pass to take that away"
         return ""
 
     def __call__(self, draft: Draft) -> Passed:

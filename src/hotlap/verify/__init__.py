@@ -8,9 +8,10 @@ from hotlap.verify.examination import Examination, examine
 from hotlap.verify.levels import LEVELS, Level
 from hotlap.verify.metric import Change
 from hotlap.verify.optimisers import Blame
-from hotlap.verify.reference import Reference, verify
+from hotlap.verify.reference import Reference
 from hotlap.verify.source import FeedSource
 from hotlap.verify.verdict import Noise, OutputDiff, Verdict
+from hotlap.verify.verifying import verify
 
 __all__ = [
     "LEVELS",

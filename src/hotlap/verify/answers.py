@@ -203,7 +203,15 @@ def _table(value: Any) -> Array | None:
     keys = list(value[0])
     if any(list(row) != keys or not all(isinstance(v, float) for v in row.values()) for row in value):
         return None
-    return np.array([list(row.values()) for row in value])
+    return _narrow(np.array([list(row.values()) for row in value]))
+
+
+def _narrow(numbers: Array) -> Array:
+    """Python's floats in the precision that they show: ONNX Runtime gives a float32 out of a map or a list as
+    one of them, which is a float64 by its type."""
+    with np.errstate(over="ignore"):
+        single = numbers.astype(np.float32)
+    return single if np.array_equal(single, numbers, equal_nan=True) else numbers
 
 
 def _gather(value: Any, leaves: dict[str, list[Array]]) -> Any:
@@ -214,5 +222,6 @@ def _gather(value: Any, leaves: dict[str, list[Array]]) -> Any:
     if value is None:
         return "nothing"
     array = np.asarray(value)
-    leaves.setdefault(_KINDS.get(array.dtype.kind, "others"), []).append(_real(array))
+    leaf = _narrow(array) if isinstance(value, float) else _real(array)
+    leaves.setdefault(_KINDS.get(array.dtype.kind, "others"), []).append(leaf)
     return _form(array)

@@ -9,7 +9,7 @@ import msgspec
 
 from hotlap.bench import Target
 from hotlap.verify import noise
-from hotlap.verify.child import FAILED, NOISE, Pass
+from hotlap.verify.child import FAILED, NOISE, Sweep
 from hotlap.verify.sides import Sides
 from hotlap.verify.span import Span, packed_spans
 from hotlap.verify.verdict import Noise
@@ -43,8 +43,8 @@ def measure(
     Raises:
         TargetFailed: the process crashed or hung.
     """
-    passes = [
-        Pass(
+    sweeps = [
+        Sweep(
             target=variant,
             folder=str(sides.home / f"noise-{n}"),
             numbers=numbers,
@@ -56,8 +56,8 @@ def measure(
         )
         for n, (variant, seed) in enumerate(variants(sides, target))
     ]
-    sides.ask(passes, f"{target.label}, its noise", allowed)
-    folders = (Path(one.folder) for one in passes)
+    sides.ask(sweeps, f"{target.label}, its noise", allowed)
+    folders = (Path(one.folder) for one in sweeps)
     return [_read(folder) for folder in folders if not (folder / FAILED).exists()]
 
 

@@ -1,7 +1,7 @@
 """The answering process: ``python -m hotlap.verify.child REQUEST``.
 
 It opens a target, runs it on every input, and writes the answers as files, or how far they differ from
-answers that are there; several passes one after the other. A candidate may crash the process, and only this.
+answers that are there; several sweeps one after the other. A candidate may crash the process, and only this.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from hotlap.verify.source import FeedSource
 from hotlap.verify.span import unpacked_spans
 from hotlap.verify.tallies import Tallies
 
-__all__ = ["FAILED", "NOISE", "SECONDS", "Pass", "Request", "spread"]
+__all__ = ["FAILED", "NOISE", "SECONDS", "Request", "Sweep", "spread"]
 
 SECONDS, FAILED, NOISE = "seconds", "failed", "noise"
-"""Files in a pass's folder."""
+"""Files in a sweep's folder."""
 
 
-class Pass(msgspec.Struct, kw_only=True):
-    """One pass over inputs.
+class Sweep(msgspec.Struct, kw_only=True):
+    """One sweep over inputs.
 
     Attributes:
         target: what answers.
@@ -43,7 +43,7 @@ class Pass(msgspec.Struct, kw_only=True):
         numbers: which inputs; None: all.
         most: at most so many of them, evenly spread; 0: all.
         nudge: seed of the change by one unit in the last place; None: the inputs as they are.
-        optional: where it fails, the reason is written to `FAILED` in its folder and the next pass goes on.
+        optional: where it fails, the reason is written to `FAILED` in its folder and the next sweep goes on.
         against: a folder of answers: nothing is kept but how far these differ from them, in `NOISE`.
         spans: of the outputs, by `packed_spans`; for `against`.
         refusals: an input that the target does not take is noted instead of its answer.
@@ -67,24 +67,24 @@ class Request(msgspec.Struct, kw_only=True):
 
     Attributes:
         feeds: a folder of inputs.
-        passes: in this order; those of one target share a session.
+        sweeps: in this order; those of one target share a session.
         make: first make inputs that fit this target's signature, of several shapes, and write them there.
         source: or first take the inputs from here.
         outcome: the file to write the `Outcome` to.
     """
 
     feeds: str
-    passes: list[Pass]
+    sweeps: list[Sweep]
     make: Target | None = None
     source: FeedSource | None = None
     outcome: str
 
 
 def answer(request: Request) -> None:
-    """All passes, one after the other.
+    """All sweeps, one after the other.
 
     Raises:
-        HotlapError: whatever opening or running raises in a pass that is not optional.
+        HotlapError: whatever opening or running raises in a sweep that is not optional.
     """
     opened: dict[Target, Any] = {}
     if request.source is not None:
@@ -92,7 +92,7 @@ def answer(request: Request) -> None:
     if request.make is not None:
         opened[request.make] = open_target(request.make)
         _make_feeds(opened[request.make], request.make, Path(request.feeds))
-    for one in request.passes:
+    for one in request.sweeps:
         folder = Path(one.folder)
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -131,7 +131,7 @@ def _save_source(source: FeedSource, folder: Path) -> None:
         raise UsageError(f"{source.function}: gave no input")
 
 
-def _run(runner: Any, one: Pass, feeds: Path, folder: Path) -> None:
+def _run(runner: Any, one: Sweep, feeds: Path, folder: Path) -> None:
     start = perf_counter()
     tallies = Tallies(unpacked_spans(one.spans)) if one.against else None
     for number, feed in _numbered(feeds, one):
@@ -154,7 +154,7 @@ def _run(runner: Any, one: Pass, feeds: Path, folder: Path) -> None:
     (folder / SECONDS).write_text(str(perf_counter() - start), "utf-8")
 
 
-def _numbered(feeds: Path, one: Pass) -> Iterator[tuple[int, dict[str, Any]]]:
+def _numbered(feeds: Path, one: Sweep) -> Iterator[tuple[int, dict[str, Any]]]:
     """Input by input, so that large data never lies in memory whole."""
     files = sorted(feeds.glob("*.npz"))
     numbers = range(len(files)) if one.numbers is None else one.numbers

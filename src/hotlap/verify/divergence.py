@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -79,6 +80,8 @@ class Walked(msgspec.Struct, frozen=True, kw_only=True):
         values: values that the reference's nodes make.
         by: how the values of both models were paired: "name" or "position"; "" for one model alone.
         skipped: names of values that could not be looked at (sequences, text inside of branches), the first.
+        refused: numbers of the feeds that a side did not take, so that nothing was compared on them.
+        why_refused: what that side said of the first; "" where none was refused.
     """
 
     found: Divergence | None
@@ -86,3 +89,11 @@ class Walked(msgspec.Struct, frozen=True, kw_only=True):
     values: int
     by: str = "name"
     skipped: tuple[str, ...] = ()
+    refused: tuple[int, ...] = ()
+    why_refused: str = ""
+
+    def numbered(self, numbers: Sequence[int]) -> Walked:
+        """The same, with the feeds' numbers among all inputs for those among the feeds."""
+        found = self.found and msgspec.structs.replace(self.found, input=numbers[self.found.input])
+        refused = tuple(numbers[n] for n in self.refused)
+        return msgspec.structs.replace(self, found=found, refused=refused)

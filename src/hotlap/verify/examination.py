@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from hotlap.bench import Target
-from hotlap.errors import MissingExtra, ModelError, UsageError
+from hotlap.errors import HotlapError, MissingExtra, ModelError, UsageError
 from hotlap.model.graph import holds_half, load_graph
 from hotlap.plan.files import check_apart, check_writable, write_whole
 from hotlap.runtime.npz import write_npz
@@ -20,9 +20,10 @@ from hotlap.verify.divergence import Walked
 from hotlap.verify.metric import Metric
 from hotlap.verify.noise import unoptimised
 from hotlap.verify.optimisers import Blame, blame
-from hotlap.verify.reference import Reference, likeness
+from hotlap.verify.reference import Reference
 from hotlap.verify.source import FeedSource
 from hotlap.verify.verdict import Verdict
+from hotlap.verify.verifying import likeness
 
 __all__ = ["Examination", "examine"]
 
@@ -36,6 +37,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
         saved: the file that holds the worst input; None where nothing was saved.
         blame: for one model alone that disagrees with itself: the optimisers that make the difference.
         walked: where asked for: the first node at which the two part, or that gives no number.
+        unexplained: why the cause could not be looked for; "" where it was, or there is none to look for.
     """
 
     reference: str
@@ -44,6 +46,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     saved: str | None = None
     blame: Blame | None = None
     walked: Walked | None = None
+    unexplained: str = ""
 
 
 def examine(
@@ -73,6 +76,8 @@ def examine(
             NaN or +infinity, for the first node of the reference that does.
         timeout: seconds after which a process counts as hung, beside what the reference itself took.
 
+    Once there is a verdict, what goes wrong in the search for its cause is `Examination.unexplained`.
+
     Raises:
         TargetFailed: a side crashed, hung or refused.
         UsageError, InputError: what is asked cannot be.
@@ -86,7 +91,7 @@ def examine(
         )
     alone = candidate is None
     judged = candidate or reference
-    right = unoptimised(reference) if alone else reference
+    right = _not_optimised(reference) if alone else reference
     likely = likeness(right, judged)
     with Reference(
         right,
@@ -103,14 +108,33 @@ def examine(
         worst = None if verdict.passed or verdict.worst_input is None else known.feed(verdict.worst_input)
         if worst is not None and save_worst is not None:
             write_whole(save_worst, partial(_write, worst))
+        blamed, no_blame = _sought(
+            partial(blame, known, judged, level) if alone and not verdict.passed else None
+        )
+        walked, no_walk = _sought(
+            partial(_walked, known, None if alone else judged, verdict) if walk else None
+        )
         return Examination(
-            reference=f"{judged.label}, not optimised" if alone else right.label,
+            reference=right.label,
             candidate=judged.label,
             verdict=verdict,
             saved=None if worst is None or save_worst is None else os.fspath(save_worst),
-            blame=blame(known, judged, level) if alone and not verdict.passed else None,
-            walked=_walked(known, None if alone else judged, verdict) if walk else None,
+            blame=blamed,
+            walked=walked,
+            unexplained="; ".join(filter(None, (no_blame, no_walk))),
         )
+
+
+def _sought(search: Callable[[], Any] | None) -> tuple[Any, str]:
+    """What a search for the cause finds, and why it does not: what is judged stays judged."""
+    try:
+        return search and search(), ""
+    except HotlapError as error:
+        return None, " ".join(str(error).split())
+
+
+def _not_optimised(target: Target) -> Target:
+    return msgspec.structs.replace(unoptimised(target), label=f"{target.label}, not optimised")
 
 
 def _check_place(path: Path, models: Sequence[str]) -> None:
@@ -149,7 +173,4 @@ def _walked(known: Reference, candidate: Target | None, verdict: Verdict) -> Wal
         found = first_not_finite(known.target, [known.feed(n) for n in numbers])
     else:
         return None
-    if found.found is None:
-        return found
-    there = msgspec.structs.replace(found.found, input=numbers[found.found.input])
-    return msgspec.structs.replace(found, found=there)
+    return found.numbered(numbers)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hotlap.bench import load_feeds
 from hotlap.bench.npz import read_npy, read_npz
 from hotlap.bench.target import names_callable
@@ -36,7 +38,8 @@ def given_data(where: str, rows: bool = False) -> list[Feed] | FeedSource:
 
 def given_labels(where: str, data: Sequence[Feed] | FeedSource | None) -> list[Any]:
     """Labels: a .npy file, a .npz file of one array, a .json list, a text file with one a line; or the name
-    of a column of the inputs (a .parquet file's, mostly), which is taken out of them.
+    of a column of the inputs (a .parquet file's, mostly), which is taken out of them: of inputs with one row
+    a label each, else an array of labels for each input.
 
     Raises:
         UsageError: nothing of that name.
@@ -46,9 +49,16 @@ def given_labels(where: str, data: Sequence[Feed] | FeedSource | None) -> list[A
     if path.is_file():
         return _read(path)
     if isinstance(data, Sequence) and data and all(where in feed for feed in data):
-        return [feed.pop(where)[0] for feed in data]
+        return _one_for_each([feed.pop(where) for feed in data])
     columns = list(data[0]) if isinstance(data, Sequence) and data else []
     raise UsageError(f'labels: no file "{where}", and no input of that name{nearest(where, columns)}')
+
+
+def _one_for_each(column: list[Any]) -> list[Any]:
+    """A label for each input; an array of them where any input has one for each of several rows."""
+    if all(np.size(cell) and len(np.atleast_1d(cell)) == 1 for cell in column):
+        return [np.atleast_1d(cell)[0] for cell in column]
+    return [np.atleast_1d(cell) for cell in column]
 
 
 def _read(path: Path) -> list[Any]:

@@ -26,18 +26,15 @@ __all__ = [
 
 
 def breakage(tallies: Tallies) -> str | None:
-    """What no level forgives: an input that is refused, an output that is gone or of another form, NaN or
-    infinity against a number."""
+    """What no level forgives: an input that is refused, an output that is gone, or of another form more often
+    than the noise makes it so, NaN or infinity against a number."""
     if tallies.refused is not None:
         times, told = tallies.refused
         return f"{told} ({times:,} of {tallies.inputs:,} inputs are refused)"
-    for name, (_, told) in tallies.reshaped.items():
-        known = [
-            n.reshaped for label, n in tallies.noise.items() if label in (name, label.rpartition(" (")[0])
-        ]
-        labels = [d for d in tallies.diffs() if d.reshaped and d.name.startswith(name)]
-        share = max((d.reshaped for d in labels), default=1.0)
-        if share > max(known, default=0.0):
+    if tallies.lost is not None:
+        return tallies.lost
+    for name, (times, told) in tallies.reshaped.items():
+        if times / tallies.inputs > tallies.usually_reshaped(name):
             return told
     for tally in tallies.tallies.values():
         if tally.odd is not None:
@@ -51,8 +48,14 @@ def excess(tally: Tally) -> float:
     if not tally.span.epsilon:
         allowed = noise.mismatched * tally.count * (1 + 1e-9)
         return math.inf if tally.count - tally.near > allowed else 0.0
-    limit, limit_rms = (NOISE_FACTOR * n + tally.span.floor for n in (noise.max_rel, noise.rms))
-    return max(tally.share / limit, tally.rms / limit_rms) if limit else 0.0
+    found = ((tally.share, noise.max_rel), (tally.rms, noise.rms))
+    return max(_times(apart, NOISE_FACTOR * n + tally.span.floor) for apart, n in found)
+
+
+def _times(apart: float, limit: float) -> float:
+    """Where nothing is allowed, anything is beyond it: a reference of zeros alone has no noise and no last
+    place."""
+    return apart / limit if limit else math.inf if apart else 0.0
 
 
 def exact_failures(tallies: Tallies) -> list[str]:
@@ -66,12 +69,13 @@ def _inexact(tally: Tally) -> str:
     noise = tally.noise or Noise()
     if not tally.span.epsilon:
         return _unequal(tally, noise)
-    return _noisy(tally.name, tally.share, tally.rms, noise)
-
-
-def _noisy(name: str, share: float, rms: float, noise: Noise) -> str:
+    if not tally.span.size:
+        return (
+            f'output "{tally.name}" is 0 throughout, the candidate\'s is off by up to {tally.share:.2g}, '
+            f"the model's own float noise is {noise.max_rel:.2g}"
+        )
     return (
-        f'output "{name}" differs by up to {share:.2g} of its range (rms {rms:.2g}), '
+        f'output "{tally.name}" differs by up to {tally.share:.2g} of its range (rms {tally.rms:.2g}), '
         f"the model's own float noise is {noise.max_rel:.2g} (rms {noise.rms:.2g})"
     )
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["LEVELS", "Level"]
+from hotlap.errors import UsageError
+from hotlap.tensors import nearest
+
+__all__ = ["LEVELS", "Level", "level_named"]
 
 NOISE_FACTOR = 5.0
 """How many times the model's own noise a difference may be and still be `exact`.
@@ -27,6 +30,10 @@ RELATIVE_FROM = 1e-6
 """Below this share of an output's largest magnitude a difference relative to a value says nothing."""
 CONFIDENCE = 0.95
 """Of the interval of a metric's drop; its bad end decides at the level `task`."""
+FEWEST_DRAWS = 6
+"""Fewer rows or inputs than this have no interval, and decide nothing at the level `task`: of fewer, not even
+the range of all that were seen holds the middle of what they are drawn from with 95 % (it does with
+1 - 2 ** (1 - n): 94 % for five), and an interval that is drawn from them lies within that range."""
 UNSTEADY = 1e-3
 """Equal runs of the reference that differ by more (root mean square, share of the range) are no answer."""
 ENOUGH_ROWS = 64
@@ -74,9 +81,21 @@ LEVELS: dict[str, Level] = {
         Level(
             "task",
             f"Your own metric drops by at most what you allow, at the bad end of the {CONFIDENCE:.0%} "
-            "interval of its drop. An interval wider than that decides nothing.",
+            f"interval of its drop. An interval wider than that decides nothing, nor do fewer than "
+            f"{FEWEST_DRAWS} inputs or rows.",
             "yours only",
             "when what counts is the task: accuracy, words read",
         ),
     )
 }
+
+
+def level_named(name: str) -> str:
+    """The name itself.
+
+    Raises:
+        UsageError: there is no such level.
+    """
+    if name not in LEVELS:
+        raise UsageError(f'no level "{name}"{nearest(name, LEVELS)}; there are {", ".join(LEVELS)}')
+    return name

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hotlap.errors import UsageError
-from hotlap.verify.levels import CONFIDENCE
+from hotlap.verify.interval import NO_INTERVAL, interval_of_calls, paired_interval
+from hotlap.verify.levels import CONFIDENCE, FEWEST_DRAWS
 
-__all__ = ["Change", "Metric", "measured_change", "paired_interval", "split_labels"]
+__all__ = ["Change", "Metric", "measured_change", "split_labels"]
 
 Metric = Callable[..., Any]
 """(feeds, outputs) or, where labels are given, (feeds, outputs, labels): higher is better.
@@ -24,13 +25,9 @@ Each is a list with one entry for each input. It returns one number for all of t
 for each input or each row, whose mean is what counts.
 """
 
-RESAMPLES = 10_000
-"""Of scores that are there already; the ends of the interval then hardly move from seed to seed."""
 CALLS = 500
 """Of a metric that gives one number: each resample calls it twice."""
 _FAILING = 0.1
-_RULE_OF_THREE = 3.0
-_BLOCK = 1 << 22
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,19 +35,22 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         before, after: the reference's and the candidate's.
-        low, high: the interval of the drop (before minus after), of `levels.CONFIDENCE`.
+        low, high: the interval of the drop (before minus after), of `levels.CONFIDENCE`; None where there is
+            none: of fewer than `levels.FEWEST_DRAWS` scores, or where some are no finite numbers.
         count: how many were drawn from.
         per: what they are: a "row" or an "input".
         changed: of them, those whose score is another; None for a metric that gives one number.
+        unseen: how far an end of the interval was moved for what equal drops do not show.
     """
 
     before: float
     after: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     count: int
     per: Literal["row", "input"]
     changed: int | None = None
+    unseen: float = 0.0
 
     @property
     def drop(self) -> float:
@@ -58,16 +58,29 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def width(self) -> float:
-        return self.high - self.low
+        return math.inf if self.low is None or self.high is None else self.high - self.low
 
     @property
     def label(self) -> str:
         """One line: ``the metric went from 0.91 to 0.9, a drop of 0.01 (95% interval 0.002 to 0.02, …)``."""
+        told = f"the metric went from {self.before:.6g} to {self.after:.6g}, a drop of {self.drop:.3g}"
+        return f"{told} ({self._interval})"
+
+    @property
+    def few(self) -> bool:
+        """There are too few of them for an interval."""
+        return self.count < FEWEST_DRAWS
+
+    @property
+    def _interval(self) -> str:
         many = f"{self.count:,} {self.per}{'s' if self.count != 1 else ''}"
-        return (
-            f"the metric went from {self.before:.6g} to {self.after:.6g}, a drop of {self.drop:.3g} "
-            f"({CONFIDENCE:.0%} interval {self.low:.3g} to {self.high:.3g}, {many})"
-        )
+        if self.low is None or self.high is None:
+            why = f"fewer than {FEWEST_DRAWS} show no spread" if self.few else "some scores are not finite"
+            return f"{many}, no interval: {why}"
+        told = f"{CONFIDENCE:.0%} interval {self.low:.3g} to {self.high:.3g}, {many}"
+        if not self.unseen:
+            return told
+        return f"{told}, all of one drop: it reaches {self.unseen:.3g} further for what they do not show"
 
 
 def measured_change(
@@ -82,8 +95,9 @@ def measured_change(
     """The metric on both sides, with the interval of its drop.
 
     Both sides are drawn again together, input by input or row by row (paired bootstrap, percentile interval),
-    so that what makes an input hard for both of them cancels. Where no score changed at all, one in fewer
-    than 3 of n would not have shown (the rule of three), and the interval reaches that far.
+    so that what makes an input hard for both of them cancels. Where no score changed at all, or all by the
+    same, another change in fewer than 3 of n would not have shown (the rule of three), and the interval
+    reaches that far. Fewer than `levels.FEWEST_DRAWS` have none.
 
     Args:
         metric: see `Metric`.
@@ -115,50 +129,15 @@ def measured_change(
             "return one score for each input or each row, or a single number for all of them"
         )
     per: Literal["row", "input"] = "row" if one.size == rows and one.size != len(feeds) else "input"
-    low, high = paired_interval(one, two, seed)
+    found = paired_interval(one, two, seed)
     return Change(
         before=float(one.mean()),
         after=float(two.mean()),
-        low=low,
-        high=high,
         count=one.size,
         per=per,
         changed=int(np.count_nonzero(one != two)),
+        **found._asdict(),
     )
-
-
-def paired_interval(
-    before: npt.NDArray[np.float64], after: npt.NDArray[np.float64], seed: int = 0
-) -> tuple[float, float]:
-    """The interval of mean(before) - mean(after), for scores of the same rows.
-
-    Args:
-        before, after: float64[n], n at least 1.
-        seed: equal data and seed give equal intervals.
-    """
-    drops = before - after
-    if not np.isfinite(drops).all():
-        return -math.inf, math.inf
-    if not drops.any():
-        return 0.0, _unseen(drops.size, before)
-    draw = np.random.default_rng(seed)
-    block = max(1, _BLOCK // drops.size)
-    means = [
-        drops[draw.integers(drops.size, size=(min(block, RESAMPLES - start), drops.size))].mean(axis=1)
-        for start in range(0, RESAMPLES, block)
-    ]
-    return _percentiles(np.concatenate(means))
-
-
-def _percentiles(values: npt.NDArray[np.float64]) -> tuple[float, float]:
-    low, high = np.quantile(values, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
-    return float(low), float(high)
-
-
-def _unseen(count: int, scores: npt.NDArray[np.float64]) -> float:
-    """The drop that may still be there where none of `count` scores changed."""
-    span = float(np.ptp(scores)) or float(np.abs(scores).max()) or 1.0
-    return min(_RULE_OF_THREE / count, 1.0) * span
 
 
 def _called(metric: Metric, *arguments: Any) -> npt.NDArray[np.float64]:
@@ -209,6 +188,21 @@ def _by_calls(
     seed: int,
 ) -> Change:
     """A metric of the whole: called on inputs drawn again, the same ones for both sides."""
+    count, found = len(feeds), NO_INTERVAL
+    if count >= FEWEST_DRAWS and math.isfinite(one - two):
+        drops = _drops_of_calls(metric, feeds, before, after, labels, seed)
+        found = interval_of_calls(drops, count, one, two)
+    return Change(before=one, after=two, count=count, per="input", **found._asdict())
+
+
+def _drops_of_calls(
+    metric: Metric,
+    feeds: Sequence[Mapping[str, Any]],
+    before: Sequence[Mapping[str, Any]],
+    after: Sequence[Mapping[str, Any]],
+    labels: Sequence[Any] | None,
+    seed: int,
+) -> npt.NDArray[np.float64]:
     draw = np.random.default_rng(seed)
     drops: list[float] = []
     failed: UsageError | None = None
@@ -227,14 +221,7 @@ def _by_calls(
         drops.append(scores[0] - scores[1])
     if failed is not None and len(drops) < (1 - _FAILING) * CALLS:
         raise failed
-    found = np.array(drops)
-    if not np.isfinite(found).all() or not math.isfinite(one - two):
-        low, high = -math.inf, math.inf
-    elif not found.any() and one == two:
-        low, high = 0.0, _unseen(count, np.array([one]))
-    else:
-        low, high = _percentiles(found)
-    return Change(before=one, after=two, low=low, high=high, count=count, per="input")
+    return np.array(drops)
 
 
 def split_labels(labels: Sequence[Any], rows: Sequence[int]) -> list[Any]:

@@ -98,6 +98,5 @@ def moved(target: Target, file: Path) -> Target:
 
 def _planned(plan: Plan, target: Target, model: Path) -> Target:
     ref = ModelRef(path=str(model.absolute()), digest=file_digest(model))
-    return Target.planned(
-        msgspec.structs.replace(plan, model=ref), folder=target.plan_dir, label=f"{target.label}, noise"
-    )
+    plan = msgspec.structs.replace(plan, model=ref)
+    return Target.planned(plan, folder=target.plan_dir, label=target.label)

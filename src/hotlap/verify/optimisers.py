@@ -43,11 +43,18 @@ class Blame(msgspec.Struct, frozen=True, kw_only=True):
         optimisers: leaving these out makes the answers agree; the fewest that do. Empty: no set of them does.
         changed: those that did change the graph, with all `RULES` where any of them did.
         tried: how many sets were judged.
+        already: those that the target's own plan leaves out, and that stayed left out.
     """
 
     optimisers: tuple[str, ...]
     changed: tuple[str, ...]
     tried: int
+    already: tuple[str, ...] = ()
+
+    @property
+    def setting(self) -> str:
+        """What a plan says to leave them out, the target's own included."""
+        return ";".join((*self.already, *self.optimisers))
 
 
 def optimised(target: Target, **session: str | int) -> Target:
@@ -71,18 +78,26 @@ def blame(reference: Reference, target: Target, level: str = "exact") -> Blame:
         TargetFailed: the model crashed or hung.
     """
     tried = 0
+    already = _left_out(target)
 
     def agrees(names: Sequence[str]) -> bool:
         nonlocal tried
         tried += 1
         try:
-            return reference.judge(optimised(target, **{LEAVE_OUT: ";".join(names)}), level).passed
+            left_out = ";".join([*already, *names])
+            return reference.judge(optimised(target, **{LEAVE_OUT: left_out}), level).passed
         except TargetFailed:  # without one of them it may not even load
             return False
 
     changed = _changed(reference, target)
     found = fewest(changed, agrees) if changed else []
-    return Blame(optimisers=tuple(found), changed=tuple(changed), tried=tried)
+    return Blame(optimisers=tuple(found), changed=tuple(changed), tried=tried, already=already)
+
+
+def _left_out(target: Target) -> tuple[str, ...]:
+    """What the target's own plan leaves out."""
+    plan = Plan.loads(target.plan, where=target.label) if target.plan else Plan()
+    return tuple(name for name in str(plan.session.get(LEAVE_OUT, "")).split(";") if name)
 
 
 def fewest(names: Sequence[str], agrees: Callable[[Sequence[str]], bool]) -> list[str]:

@@ -15,7 +15,7 @@ from hotlap.bench.npz import read_npz
 from hotlap.bench.process import ask
 from hotlap.errors import StorageError, UsageError
 from hotlap.verify.answers import answer_file, load_answer
-from hotlap.verify.child import SECONDS, Pass, Request, spread
+from hotlap.verify.child import SECONDS, Request, Sweep, spread
 from hotlap.verify.source import FeedSource
 
 __all__ = ["Sides", "spread"]
@@ -64,9 +64,9 @@ class Sides:
         most: int = 0,
         refusals: bool = False,
         names: Sequence[str] = (),
-    ) -> Pass:
-        """A pass of a target over the inputs; its answers are found again by `name`. The rest is `Pass`'s."""
-        return Pass(
+    ) -> Sweep:
+        """A sweep over the inputs; its answers are found again by `name`. The rest is `Sweep`'s."""
+        return Sweep(
             target=target,
             folder=str(self.home / name),
             numbers=numbers,
@@ -75,8 +75,8 @@ class Sides:
             names=tuple(names),
         )
 
-    def ask(self, passes: list[Pass], label: str, allowed: float) -> Path:
-        """Run passes in one fresh process and wait.
+    def ask(self, sweeps: list[Sweep], label: str, allowed: float) -> Path:
+        """Run sweeps in one fresh process and wait.
 
         Returns:
             the folder in which the process left what it said (``stderr``).
@@ -90,7 +90,7 @@ class Sides:
         folder.mkdir()
         request = Request(
             feeds=str(self.home / "feeds"),
-            passes=passes,
+            sweeps=sweeps,
             make=self._make,
             source=self._source,
             outcome=str(folder / "outcome"),
@@ -101,7 +101,7 @@ class Sides:
         return folder
 
     def seconds(self, name: str) -> float:
-        """How long a pass took, loading aside."""
+        """How long a sweep took, loading aside."""
         return float((self.home / name / SECONDS).read_text("utf-8"))
 
     def feed(self, number: int) -> Feed:

@@ -53,7 +53,8 @@ class Span:
         if array.dtype.kind != "f":
             self._probable = self._boxlike = False
             return
-        self.epsilon = max(self.epsilon, float(np.finfo(array.dtype).eps))
+        # The finest: numbers that are in no array show their precision, and some of them show too little.
+        self.epsilon = min(self.epsilon or math.inf, float(np.finfo(array.dtype).eps))
         if array.size:
             low, high = float(array.min()), float(array.max())
             if not (math.isfinite(low) and math.isfinite(high)):

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from hotlap.verify.answers import parts, same_table
 from hotlap.verify.span import Span
 from hotlap.verify.tally import Tally
@@ -24,6 +26,8 @@ class Tallies:
         reshaped: by output: how many inputs gave another form, and the first of them in words.
         inputs: how many were compared.
         refused: how many of them the candidate did not take, and the first of those in words.
+        lost: in words, the first output that is missing or has another element type: what noise never does.
+        outputs: by name of a part: the output that it is of.
         first_odd: number of the first input that was refused, or gave another form.
     """
 
@@ -33,6 +37,8 @@ class Tallies:
     reshaped: dict[str, tuple[int, str]] = field(default_factory=dict)
     inputs: int = 0
     refused: tuple[int, str] | None = None
+    lost: str | None = None
+    outputs: dict[str, str] = field(default_factory=dict)
     first_odd: int | None = None
 
     def refuse(self, number: int, told: str) -> None:
@@ -52,12 +58,17 @@ class Tallies:
             form, arrays = parts(name, value)
             for label, _ in arrays:
                 self.tallies.setdefault(label, Tally(label, self.spans[label], self.noise.get(label)))
+                self.outputs[label] = name
             if name not in after:
-                self._reshape(number, name, f'output "{name}" is missing')
+                told = f'output "{name}" is missing'
+                self.lost = self.lost or told
+                self._reshape(number, name, told)
                 continue
             other, others = parts(name, after[name])
             if form != other and not same_table(form, other):
                 told = f'output "{name}" of input {number}: {_told(form)} became {_told(other)}'
+                if isinstance(value, np.ndarray) and form[0] != other[0]:
+                    self.lost = self.lost or told
                 self._reshape(number, name, told)
                 continue
             for (label, a), (_, b) in zip(arrays, others, strict=True):
@@ -69,8 +80,14 @@ class Tallies:
         self.reshaped[name] = (times + 1, first)
 
     def reshaped_share(self, label: str) -> float:
-        name = label if label in self.reshaped else label.rpartition(" (")[0]
-        return self.reshaped[name][0] / self.inputs if name in self.reshaped else 0.0
+        """Of the inputs, those on which the output that the part is of has another form."""
+        times, _ = self.reshaped.get(self.outputs.get(label, label), (0, ""))
+        return times / self.inputs if times else 0.0
+
+    def usually_reshaped(self, output: str) -> float:
+        """The same share, as far as the noise goes."""
+        labels = (label for label, name in self.outputs.items() if name == output)
+        return max((self.noise[label].reshaped for label in labels if label in self.noise), default=0.0)
 
     def as_noise(self) -> dict[str, Noise]:
         """The differences as noise: of a run in which nothing but rounding moved."""

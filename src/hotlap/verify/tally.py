@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hotlap.verify.boxes import Overlaps
+from hotlap.verify.index import index_text
 from hotlap.verify.levels import NEAR, NOISE_FACTOR, RELATIVE_FROM
 from hotlap.verify.ranking import Ranks
 from hotlap.verify.span import Span
@@ -115,7 +116,7 @@ class Tally:
         if differs.any() and self.worst is None:
             place = np.unravel_index(int(np.argmax(differs)), differs.shape)
             said = (repr(side[place].item()) for side in (before, after))
-            self.worst = Worst(1.0, self.name, _index(place), number, *said)
+            self.worst = Worst(1.0, self.name, index_text(place), number, *said)
 
     def _add_floats(self, number: int, before: Array, after: Array) -> bool:
         """False, and nothing added, where a value is NaN, infinite, or too far off to be squared."""
@@ -142,7 +143,7 @@ class Tally:
             self.largest = largest
             place = np.unravel_index(at, before.shape)
             said = (f"{float(side[place]):.6g}" for side in (before, after))
-            self.worst = Worst(self._share(largest), self.name, _index(place), number, *said)
+            self.worst = Worst(self._share(largest), self.name, index_text(place), number, *said)
         return True
 
     def _add_relative(self, difference: Array, before: Array) -> None:
@@ -165,7 +166,7 @@ class Tally:
             place = np.unravel_index(int(np.argmax(odd)), odd.shape)
             self.broken += int(odd.sum())
             said = (str(side[place]) for side in (before, after))
-            self.odd = self.odd or Worst(math.inf, self.name, _index(place), number, *said)
+            self.odd = self.odd or Worst(math.inf, self.name, index_text(place), number, *said)
         return finite
 
     @property
@@ -239,7 +240,3 @@ class Tally:
             reshaped=reshaped,
             noise=self.noise,
         )
-
-
-def _index(place: tuple[Any, ...]) -> str:
-    return f"[{', '.join(str(int(i)) for i in place)}]" if place else ""

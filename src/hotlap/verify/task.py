@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from hotlap.verify.levels import FEWEST_DRAWS
 from hotlap.verify.metric import Change
 
 __all__ = ["Decision", "decided"]
@@ -39,12 +40,14 @@ def decided(change: Change, max_drop: float, exact: Callable[[], bool]) -> Decis
     said = f"{change.label}; {max_drop:g} is allowed"
     if not math.isfinite(change.drop):
         return Decision(False, False, said)
-    if change.low > max_drop:
+    if change.low is not None and change.low > max_drop:
         return Decision(False, False, said, _MORE)
-    if change.high <= max_drop and change.width <= max_drop:
+    if change.high is not None and change.high <= max_drop and change.width <= max_drop:
         return Decision(True, False, said)
     if change.drop == 0 and max_drop >= 0 and exact():
         return Decision(True, False, f"{said}, and the answers agree within the model's own noise")
+    if change.low is None:
+        return Decision(False, True, f"it cannot tell: {said}", _more_data(change))
     if change.width > max_drop:
         return Decision(
             False,
@@ -58,12 +61,19 @@ def decided(change: Change, max_drop: float, exact: Callable[[], bool]) -> Decis
 _MORE = "allow more (--max-drop)"
 
 
+def _more_data(change: Change) -> str:
+    """What would give an interval."""
+    if not change.few:
+        return "let the metric give finite numbers, however the inputs are drawn; or ask for the level close"
+    rows = ", or a metric that gives a score for each row" if change.per == "input" else ""
+    return f"give more data: {FEWEST_DRAWS} {change.per}s or more{rows}; or ask for the level close"
+
+
 def _wanted(change: Change, max_drop: float) -> str:
     """How many rows would do: an interval narrows with the root of their number; one of the rule of three,
     with the number itself."""
-    if max_drop <= 0 or not math.isfinite(change.width):
+    if max_drop <= 0:
         return "allow a drop of more than 0, or ask for the level close"
     times = change.width / max_drop
-    unseen = change.changed == 0 or (change.changed is None and change.low == change.drop == 0)
-    count = math.ceil(change.count * (times if unseen else times**2))
+    count = math.ceil(change.count * (times if change.unseen else times**2))
     return f"give more data: about {count:,} {change.per}s would do; or allow more (--max-drop)"

@@ -86,9 +86,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         level: of `LEVELS`: the one that judged.
         passed: they agree.
         reason: one sentence with the numbers that decided.
-        outputs: what was found, output by output; empty where the level is "task" or a side has no answer.
+        outputs: what was found, output by output; empty where the reference differs from itself.
         inputs: how many inputs were judged.
-        rows: how many rows were judged: of an input's first axis, where an output has an axis of that size.
+        rows: how many rows were judged: of the first axis that an input shares with an output.
         generated: the inputs were made to fit the signature.
         unlock: what would let a refused candidate be judged again; None where nothing would, or it passed.
         worst: the value that differs most, in words; "" where none differs.

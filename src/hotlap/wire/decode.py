@@ -8,7 +8,7 @@ from msgspec import UNSET, Raw
 
 from hotlap.errors import InputError
 from hotlap.wire.asked import asked, region_of, wanted_of
-from hotlap.wire.header import Header, RequestInput, read_header
+from hotlap.wire.header import Header, RequestInput, RequestOutput, read_header
 from hotlap.wire.port import Port
 from hotlap.wire.problems import Problems, Wrong, shown
 from hotlap.wire.raw import raw_request, too_many
@@ -63,10 +63,13 @@ def _read_only(body: bytes | memoryview) -> bytes | memoryview:
 
 
 def _plain(header: Header, signature: Signature, most: int) -> InferRequest | None:
-    """The quick way for the commonest kind: small, each input as JSON of a shape that was seen before, no
-    wishes. None where it is another kind, and where anything is wrong: `_request` says what."""
+    """The quick way for the commonest kind: small, each input as JSON of a shape that was seen before, and
+    every output wanted as JSON. None where it is another kind, and where anything is wrong: `_request` says
+    what."""
     inputs, ports = header.inputs, signature.inputs
-    if header.parameters or header.outputs or signature.tied or len(inputs) != len(ports):
+    if header.parameters or signature.tied or len(inputs) != len(ports):
+        return None
+    if header.outputs and not _all_of_them(header.outputs, signature):
         return None
     feed: dict[str, Any] = {}
     elements = nbytes = 0
@@ -88,6 +91,13 @@ def _plain(header: Header, signature: Signature, most: int) -> InferRequest | No
     if len(feed) != len(ports):
         return None
     return InferRequest(header.id or "", feed, nbytes=nbytes)
+
+
+def _all_of_them(outputs: list[RequestOutput], signature: Signature) -> bool:
+    """Whether they are the model's, in its order and without wishes: as if none were named."""
+    if len(outputs) != len(signature.outputs):
+        return False
+    return all(o.name == n and not o.parameters for o, n in zip(outputs, signature.outputs, strict=True))
 
 
 def _request(

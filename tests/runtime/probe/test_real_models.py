@@ -11,7 +11,7 @@ import pytest
 import hotlap
 from hotlap import Model
 from hotlap.runtime.probe import probe
-from tests.real import NAMES, real
+from tests.real import NAMES, needs_fonts, real
 
 ROWS = {
     "ocr-det": {"x": 0, "sigmoid_0.tmp_0": 0},
@@ -116,6 +116,8 @@ def test_rows_alone_and_in_a_batch(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LENGTHS)
 def test_padding_changes_answers(name: str) -> None:
+    if name == "ocr-cls":
+        needs_fonts()
     session = session_of(name)
     feed = real(name).feeds(1)[0]
     before = answers(session, feed)

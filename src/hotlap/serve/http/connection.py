@@ -268,6 +268,7 @@ class Connection(Arrival):
             return
         self._phase = IDLE
         self._until = front.now + front.limits.idle_time
+        front.busy_poll.answered()
         if self._tail or self._paused:
             if self._tail:
                 self._until = front.now + front.limits.head_time

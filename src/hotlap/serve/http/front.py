@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from email.utils import formatdate
 from typing import TYPE_CHECKING
 
+from hotlap.serve.busy_poll import SPAN, BusyPoll
 from hotlap.serve.http.infer import Inference
 from hotlap.serve.http.limits import Limits
 from hotlap.serve.http.origin import check_host, check_origin
@@ -37,6 +38,7 @@ class Front:
     Attributes:
         engine: what runs the models.
         inference: reads and answers inference requests.
+        busy_poll: told of each answer.
         table: the addresses.
         limits: of sizes and times.
         scratch, view: where every connection's bytes arrive first. One for all of them: the loop fills it and
@@ -59,14 +61,17 @@ class Front:
         shared: SharedMemory,
         *,
         token: str | None = None,
+        busy_poll: float = SPAN,
     ) -> None:
         """
         Args:
             token: that requests must bear; None: whoever reaches the server may use it.
+            busy_poll: as `BusyPoll`'s span.
         """
         self.engine, self.limits = engine, limits
         self.inference = Inference(engine, limits, shared)
         self.table = Table(routes)
+        self.busy_poll = BusyPoll(busy_poll, lambda: engine.inside > 0)
         self.scratch = bytearray(_SCRATCH)
         self.view = memoryview(self.scratch)
         self.connections: set[Connection] = set()
@@ -101,6 +106,7 @@ class Front:
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begins to watch over the connections."""
         self._loop = loop
+        self.busy_poll.start(loop)
         times = (self.limits.head_time, self.limits.body_time, self.limits.idle_time, self.limits.write_time)
         self._period = min(_SWEEP, *(t / 4 for t in times))
         self._sweep()

@@ -1,0 +1,67 @@
+"""A moment awake after each answer, for the request that comes next: `BusyPoll`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from time import perf_counter_ns
+
+__all__ = ["SPAN", "BusyPoll"]
+
+SPAN = 100e-6
+"""Seconds. A client that asks again as soon as it has its answer does so within this, even from a virtual
+machine's other CPU; one that asks later loses the 20 to 50 µs of a wake-up among more than as many again."""
+_MOST_PASSED_OVER = 1024
+
+
+class BusyPoll:
+    """Keeps an event loop looking for the next request, without sleeping, for a moment after an answer.
+
+    A thread that sleeps until its socket has something takes as long to wake as a small model takes to run.
+    So after an answer the loop looks again and again, other work of its own included, and sleeps only when
+    nothing has come. It looks where that pays: each time that nothing came, it passes over twice as many
+    answers before it tries again, and it never looks while a lane computes, which may need the CPU.
+
+    For the event loop's thread alone.
+
+    Args:
+        span: seconds that it stays awake; 0: it always sleeps.
+        busy: whether requests are being computed.
+    """
+
+    __slots__ = ("_awake", "_busy", "_loop", "_pass_over", "_span", "_until", "_vain")
+
+    def __init__(self, span: float, busy: Callable[[], bool]) -> None:
+        self._span, self._busy = int(span * 1e9), busy
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._awake = False
+        self._until = 0
+        self._vain = 0  # times in a row that nothing came
+        self._pass_over = 0  # answers
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def answered(self) -> None:
+        """An answer was written."""
+        if self._awake:  # so this request came while the loop was looking
+            self._until = perf_counter_ns() + self._span
+            self._vain = 0
+        elif self._pass_over:
+            self._pass_over -= 1
+        elif self._span and self._loop is not None:
+            self._until = perf_counter_ns() + self._span
+            self._awake = True
+            self._loop.call_soon(self._look)
+
+    def _look(self) -> None:
+        """Once each time that the loop goes round: it does not sleep while this is to be called again."""
+        assert self._loop is not None
+        if self._busy():
+            self._awake, self._vain = False, 0
+        elif perf_counter_ns() < self._until:
+            self._loop.call_soon(self._look)
+        else:
+            self._awake = False
+            self._vain += 1
+            self._pass_over = min(2**self._vain, _MOST_PASSED_OVER)

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hotlap.serve import busy_poll
+from hotlap.serve.busy_poll import BusyPoll
+
+
+class Loop:
+    """Stands in for an event loop: `turn` is one time round, at the time that is set."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ns = 0
+        self.soon: list[Callable[[], None]] = []
+        monkeypatch.setattr(busy_poll, "perf_counter_ns", lambda: self.ns)
+
+    def call_soon(self, function: Callable[[], None]) -> None:
+        self.soon.append(function)
+
+    def turn(self, ns: int) -> bool:
+        """Returns whether the loop would sleep afterwards."""
+        self.ns = ns
+        soon, self.soon = self.soon, []
+        for function in soon:
+            function()
+        return not self.soon
+
+
+@pytest.fixture
+def loop(monkeypatch: pytest.MonkeyPatch) -> Loop:
+    return Loop(monkeypatch)
+
+
+def polling(loop: Any, span: float = 100e-6, busy: Callable[[], bool] = lambda: False) -> BusyPoll:
+    found = BusyPoll(span, busy)
+    found.start(loop)
+    return found
+
+
+def test_it_is_awake_for_the_span_after_each_answer(loop: Loop) -> None:
+    one = polling(loop)
+    one.answered()
+    assert not loop.turn(99_999)
+    one.answered()
+    assert len(loop.soon) == 1, "there is one look in each turn"
+    assert not loop.turn(199_998)
+    assert loop.turn(199_999)
+
+
+def test_it_passes_over_twice_as_many_answers_each_time_that_nothing_came(loop: Loop) -> None:
+    one = polling(loop)
+    tries = []
+    for number in range(5_000):
+        one.answered()
+        if loop.soon:
+            tries.append(number)
+        loop.turn(loop.ns + 200_000)
+    passed_over = [b - a - 1 for a, b in itertools.pairwise(tries)]
+    assert passed_over == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024, 1024]
+
+
+def test_a_request_that_came_while_it_looked_counts_for_it(loop: Loop) -> None:
+    one = polling(loop)
+    for _ in range(4):  # in vain: now it passes over
+        one.answered()
+        loop.turn(loop.ns + 200_000)
+    while not loop.soon:
+        one.answered()
+    one.answered()
+    assert loop.turn(loop.ns + 200_000)
+    for _ in range(2):  # it was not in vain, then once
+        one.answered()
+        assert not loop.soon
+    one.answered()
+    assert loop.soon
+
+
+def test_it_never_looks_while_requests_are_computed(loop: Loop) -> None:
+    inside = 1
+    one = polling(loop, busy=lambda: inside > 0)
+    one.answered()
+    assert loop.turn(1), "the CPU may be the lane's"
+    inside = 0
+    one.answered()
+    assert loop.soon, "the request that was computed had come: that was not in vain"
+
+
+def test_without_a_span_it_never_looks(loop: Loop) -> None:
+    one = polling(loop, 0.0)
+    one.answered()
+    assert not loop.soon
+
+
+def test_before_the_start_nothing_happens() -> None:
+    BusyPoll(1.0, lambda: False).answered()
+
+
+def test_a_real_loop_goes_round_and_then_sleeps() -> None:
+    async def main() -> tuple[int, int]:
+        loop = asyncio.get_running_loop()
+        selector: Any = loop._selector  # type: ignore[attr-defined]
+        waits: list[float | None] = []
+        select = selector.select
+        selector.select = lambda timeout: (waits.append(timeout), select(timeout))[1]
+        one = polling(loop, 0.02)
+        one.answered()
+        await asyncio.sleep(0.1)
+        return waits.count(0), sum(w is None or w > 0 for w in waits)
+
+    looked, slept = asyncio.run(main())
+    assert looked > 10
+    assert 1 <= slept < 10

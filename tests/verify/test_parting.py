@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from onnx import TensorProto as T
+
+from hotlap.bench import Target, save_feeds
+from hotlap.verify.bisect_child import BisectRequest, bisect
+from tests import tiny
+from tests.verify.test_bisect_child import request, with_default
+
+
+def test_a_weight_that_is_also_an_input_is_a_weight(tmp_path: Path) -> None:
+    ones = np.ones((2, 2), np.float32)
+    one, two = (with_default("Mul", n * ones, tmp_path / f"{n}.onnx") for n in (1, 2))
+    found = bisect(request(tmp_path, one, two)).found
+    assert found is not None
+    assert [seen.agrees for seen in found.inputs] == [True, False]
+    assert found.inputs[1].said.startswith("a weight: 4 of 4 values differ")
+
+
+def test_sequences_have_no_one_form_and_are_left_out(tmp_path: Path) -> None:
+    nodes = [
+        tiny.node("SplitToSequence", ["x"], ["parts"], axis=0),
+        tiny.node("ConcatFromSequence", ["parts"], ["y"], axis=0),
+    ]
+    values = [tiny.info(name, T.FLOAT, ["N", 2]) for name in ("x", "y")]
+    path = tiny.save(tiny.model(nodes, values[:1], values[1:]), tmp_path / "s.onnx")
+    walked = bisect(request(tmp_path, path, path))
+    assert walked.found is None and (walked.compared, walked.values) == (1, 2)
+
+
+def test_what_is_said_of_a_value_that_was_not_compared(tmp_path: Path) -> None:
+    """One side makes a value that the other has not; a sequence is on both, and has no one form."""
+
+    def made(name: str, factor: float, part: str) -> Path:
+        nodes = [
+            tiny.node("Mul", ["x", "two"], [part]),
+            tiny.node("SplitToSequence", [part], ["parts"], axis=0, keepdims=1),
+            tiny.node("ConcatFromSequence", ["parts"], ["whole"], axis=0),
+            tiny.node("Add", ["whole", part], ["y"]),
+        ]
+        values = [tiny.info(v, T.FLOAT, ["N", 2]) for v in ("x", "y")]
+        built = tiny.model(nodes, values[:1], values[1:], {"two": np.float32(factor)})
+        return tiny.save(built, tmp_path / name)
+
+    found = bisect(request(tmp_path, made("a.onnx", 2, "p"), made("b.onnx", 3, "q"))).found
+    assert found is not None and found.value == "whole"
+    assert [(seen.agrees, seen.said) for seen in found.inputs] == [(None, "not looked at: no array")]
+
+
+def test_a_value_that_cannot_be_led_out_is_skipped_and_the_others_are_not(tmp_path: Path) -> None:
+    """Text becomes no float64 on its way out of a branch."""
+    graph = tiny.branch()
+    for attribute in graph.graph.node[2].attribute:
+        attribute.g.node.insert(
+            0, tiny.node("Constant", [], [f"{attribute.name}_text"], value_string=b"no number")
+        )
+    path = tiny.save(graph, tmp_path / "m.onnx")
+    feeds = save_feeds(tmp_path / "feeds", [{"x": np.ones(2, np.float32)}])
+    target = Target.default(path)
+    asked = BisectRequest(
+        reference=target, candidate=target, feeds=str(feeds), home=str(tmp_path), found="", outcome=""
+    )
+    walked = bisect(asked)
+    assert walked.found is None
+    assert walked.skipped == ("then_branch_text",), "the other branch was not taken"
+    assert walked.compared == walked.values - 1

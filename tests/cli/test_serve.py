@@ -205,6 +205,20 @@ def test_without_the_extra_its_name_is_told_before_a_model_is_loaded(folder: Pat
     )
 
 
+def test_where_uvloop_is_asked_for_and_missing_that_is_told_before_a_model_is_loaded(folder: Path) -> None:
+    code = "import sys; sys.modules['uvloop'] = None; from hotlap.cli import main; main(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "serve", "--uvloop", "none.onnx"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr.strip()) == (
+        3,
+        "hotlap: running on uvloop needs an extra: pip install 'hotlap[serve]'",
+    )
+
+
 def test_sigterm_counts_though_something_swallows_it_while_models_load(folder: Path) -> None:
     """As an extension module does that is just being imported."""
     code = """

@@ -52,6 +52,13 @@ def test_text_has_arrays_of_its_own() -> None:
         buffers.array("t", (3,))
 
 
+def test_types_that_numpy_lacks_are_those_of_ml_dtypes() -> None:
+    types = pytest.importorskip("ml_dtypes")
+    buffers = Buffers(made.fake(inputs=[TensorSpec.of("x", "bfloat16", ["N"])]))
+    array = buffers.array("x", (3,))
+    assert (array.shape, array.dtype) == ((3,), types.bfloat16)
+
+
 def test_a_shape_that_does_not_fit_is_refused() -> None:
     with pytest.raises(InputError):
         Buffers(made.fake()).array("x", (2, 5))

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import threading
 import weakref
-from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import perf_counter, perf_counter_ns
@@ -23,13 +22,6 @@ from hotlap.serve.served import Served
 from hotlap.serve.statistics import Statistics
 from tests import tiny
 from tests.serve import made
-
-
-@pytest.fixture(autouse=True)
-def _thaw() -> Iterator[None]:
-    """The engine freezes the collector; the objects of later tests must not lie in the ice."""
-    yield
-    gc.unfreeze()
 
 
 @asynccontextmanager

@@ -231,3 +231,23 @@ def test_many_jobs_from_one_side_all_come_out_at_the_other() -> None:
     assert len(done) == len(set(done)) == len(several)
     lanes.close()
     assert lanes.join(20)
+
+
+def test_who_no_longer_waits_for_a_lane_does_not_make_it_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    begun, go = threading.Event(), threading.Event()
+
+    def prepare() -> Any:
+        begun.set()
+        assert go.wait(20)
+        return lambda call: None
+
+    lanes = Lanes("m", Scheduler(requests=1, nbytes=1), Call, lambda call, late: True)
+    ready = lanes.add(prepare)
+    assert begun.wait(20)
+    ready.cancel()
+    go.set()
+    lanes.close()
+    assert lanes.join(20)
+    assert failed == [] and ready.done()

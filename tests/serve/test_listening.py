@@ -30,6 +30,15 @@ def test_a_free_port_is_found_and_told(listener: Listener) -> None:
         pass
 
 
+@pytest.mark.parametrize(("host", "near"), [("127.0.0.1", True), ("127.0.0.2", True), ("0.0.0.0", False)])
+def test_it_knows_whether_only_this_machine_can_connect(listener: Listener, host: str, near: bool) -> None:
+    assert listener.near
+    listener.add_port(host, 0)
+    assert listener.near is near
+    listener.add_port("127.0.0.1", 0)
+    assert listener.near is near
+
+
 def test_a_port_that_is_taken_is_told(listener: Listener) -> None:
     listener.add_port("127.0.0.1", 0)
     other = Listener()

@@ -159,7 +159,7 @@ def test_names(target: str, name: str) -> None:
 
 
 def test_two_of_one_name_are_refused_before_anything_is_loaded(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match='two targets would be served as "m": rename'):
+    with pytest.raises(UsageError, match='two targets would be served as "m": give one another name'):
         load([tmp_path / "a" / "m.onnx", tmp_path / "m.lap"])
     with pytest.raises(UsageError, match="no model is named"):
         load([])

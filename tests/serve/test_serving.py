@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import gc
 import json
+import os
 import random
 import socket
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+import onnx
 import pytest
 
 from hotlap.errors import MissingExtra, ModelError, UsageError
@@ -59,6 +64,63 @@ def test_a_server_starts_and_ends(uvloop: bool) -> None:
     server.stop()
     with pytest.raises(OSError):
         Client(server)
+
+
+def test_who_stops_it_before_it_runs_has_stopped_it(uvloop: bool) -> None:
+    server = Server([model()], uvloop=uvloop)
+    server.stop()
+    server.run()
+    server = Server([model()], uvloop=uvloop)
+    server.stop()
+    server.start().close()
+
+
+def test_whoever_stops_it_while_it_is_warmed_sees_no_traceback(
+    uvloop: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failed: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    gate = Gated()
+    gate.open = False
+    server = Server([model(gate)], uvloop=uvloop)
+    starting = threading.Thread(target=server.start, daemon=True)
+    starting.start()
+    assert gate.begun.acquire(timeout=20)
+    server.stop()
+    until(lambda: server.engine.draining)
+    gate.open = True
+    gate.go.release(100)
+    server.close()
+    starting.join(timeout=20)
+    assert failed == [] and "exception" not in caplog.text.lower()
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+
+
+def test_a_program_that_serves_beside_other_things_keeps_its_collector(thawed: None) -> None:
+    with serving():
+        assert gc.get_freeze_count() == 0
+
+
+def test_a_process_that_only_serves_hides_what_stays_from_the_collector(
+    thawed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_stop_at_signals", lambda loop, stop: None)
+    frozen: list[int] = []
+
+    def ready(server: Server) -> None:
+        frozen.append(gc.get_freeze_count())
+        server.stop()
+
+    listener = Listener()
+    listener.add_port("127.0.0.1", 0)
+    module.serve([model()], listener, ready=ready)
+    assert frozen[0] > 0 and gc.get_freeze_count() == 0
 
 
 def test_many_may_wait_to_be_taken_up(uvloop: bool) -> None:
@@ -148,7 +210,7 @@ def test_without_uvloop_asyncio_runs_it(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(__import__("sys").modules, "uvloop", None)
     with serving() as server, Client(server) as client:
         assert client.ask(get("/v2/health/live")).status == 200
-    with pytest.raises(UsageError, match="uvloop is not installed"):
+    with pytest.raises(MissingExtra, match=r"uvloop needs an extra: pip install 'hotlap\[serve\]'"):
         Server([model()], uvloop=True)
 
 
@@ -170,6 +232,39 @@ def test_a_unix_socket_and_a_port_serve_the_same(tmp_path: Path, uvloop: bool) -
             assert other.ask(post(infer(2.0))).y[0, 0] == 4
             assert len(server.urls) == 2 and server.urls[1].startswith("http+unix://%2F")
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs /dev/shm, which Linux has")
+@pytest.mark.parametrize("max_batch", [1, 8])
+def test_bfloat16_goes_through_shared_memory(tmp_path: Path, max_batch: int) -> None:
+    numbers = np.array([1.5, -2.0, 3.0], pytest.importorskip("ml_dtypes").bfloat16)
+    model_path = tiny.save(tiny.identity(onnx.TensorProto.BFLOAT16, opset=19), tmp_path / "b.onnx")
+    key = Path(f"/dev/shm/hotlap-test-bfloat16-{os.getpid()}-{max_batch}")
+    key.write_bytes(numbers.tobytes() + bytes(6))
+    place = {"shared_memory_region": "r", "shared_memory_byte_size": 6}
+    x = {"name": "x", "datatype": "BF16", "shape": [3], "parameters": place}
+    y = {"name": "y", "parameters": {**place, "shared_memory_offset": 6}}
+    request = post(json.dumps({"inputs": [x], "outputs": [y]}).encode(), "/v2/models/b/infer")
+    region = {"key": key.name, "byte_size": 12}
+    register = post(json.dumps(region).encode(), "/v2/systemsharedmemory/region/r/register")
+    models = load([model_path], instead={"lanes": 1, "max_batch": max_batch, "inline": max_batch == 1})
+    try:
+        with Server(models) as server, Client(server) as client:
+            assert client.ask(register.replace(b"Host: h", b"Host: localhost")).status == 200
+            answer = client.ask(request)
+            assert answer.status == 200, answer.body
+            assert key.read_bytes() == numbers.tobytes() * 2
+    finally:
+        key.unlink()
+
+
+@pytest.mark.parametrize(("host", "shared"), [("127.0.0.1", True), ("0.0.0.0", False)])
+def test_memory_is_shared_where_only_this_machine_can_connect(host: str, shared: bool) -> None:
+    listener = Listener()
+    listener.add_port(host, 0)
+    with serving(listener=listener) as server, Client(server) as client:
+        extensions = client.ask(get("/v2")).json["extensions"]
+        assert ("system_shared_memory" in extensions) is shared
 
 
 def test_a_token_is_asked_for_but_not_by_health(uvloop: bool) -> None:

@@ -67,8 +67,19 @@ def test_inputs_without_rows_stay_as_they_are_and_other_axes_grow() -> None:
     rows = Rows(Facts(rows="independent", axes={"s": 1, "z": 1}), runner.inputs, runner.outputs)
     feed = {"s": np.zeros((2, 1, 3), np.float32), "rate": np.array(8)}
     curve, timed = warming.measure(runner, rows, feed, most=2)
-    assert curve is not None and curve.nbytes == 24
+    assert curve is not None and curve.nbytes == 24 + 8
     assert timed[-1].shapes == {"s": (2, 2, 3), "rate": ()}
+
+
+def test_text_is_counted_as_in_requests() -> None:
+    runner = made.fake(
+        lambda feed: {"y": feed["t"]},
+        inputs=[TensorSpec.of("t", "string", ["N"])],
+        outputs=[TensorSpec.of("y", "string", ["N"])],
+    )
+    rows = Rows(Facts(rows="independent", axes={"t": 0, "y": 0}), runner.inputs, runner.outputs)
+    curve, _ = warming.measure(runner, rows, {"t": np.array(["aü"], object)}, most=2)
+    assert curve is not None and curve.nbytes == 4 + 3
 
 
 def test_where_rows_share_no_call_only_the_feed_is_measured() -> None:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _PORT = 8000
 _BODIES = 4
 """So many of the largest bodies may arrive at the same time, at least."""
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _log = logging.getLogger("hotlap.serve")
 
 
@@ -135,23 +134,21 @@ def command(
     from hotlap.serve.http.tls import context
     from hotlap.serve.listening import Listener
     from hotlap.serve.loading import load
-    from hotlap.serve.serving import serve
+    from hotlap.serve.serving import loop_maker, serve
     from hotlap.serve.shared import SharedMemory
 
     load_parser()  # before a model is loaded in vain
+    loop_maker(uvloop)
     if tls_key is not None and tls_cert is None:
         raise click.UsageError("--tls-key goes with --tls-cert")
     tls = None if tls_cert is None else context(tls_cert, tls_key)
     token = None if token_file is None else _token(token_file)
     listener = Listener()
     on_port = port is not None or uds is None
-    if shared_memory is None:
-        # Who cannot share memory with this machine has no use for it but to reach that of others.
-        shared_memory = not on_port or host in _LOOPBACK
     try:
         if on_port:
             listener.add_port(host, _PORT if port is None else port, tls=tls is not None)
-            if host not in _LOOPBACK and token is None:
+            if not listener.near and token is None:
                 _log.warning("whoever can reach %s may use this server: --token-file asks for a token", host)
         if uds is not None:
             listener.add_path(uds, _mode(uds_mode))
@@ -169,7 +166,7 @@ def command(
             tls=tls,
             token=token,
             limits=_limits(max_body, max_connections),
-            shared=SharedMemory(allowed=shared_memory),
+            shared=None if shared_memory is None else SharedMemory(allowed=shared_memory),
             drain=drain,
             busy_poll=SPAN if busy_poll is None else busy_poll,
             uvloop=uvloop,

@@ -15,10 +15,10 @@ from pathlib import Path
 from hotlap.errors import ModelError
 from hotlap.tensors import nearest
 
-__all__ = ["check_model_file", "external_names", "has_loop", "ranked_names"]
+__all__ = ["check_model_file", "external_names", "has_loop", "properties", "ranked_names"]
 
 # Field numbers of onnx.proto.
-_MODEL_GRAPH = 7
+_MODEL_GRAPH, _MODEL_PROPERTIES = 7, 14
 _MODEL_FUNCTIONS, _FUNCTION_NODE, _FUNCTION_ATTRIBUTE = 25, 7, 11
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_SPARSE = 1, 5, 15
 _NODE_OPERATOR, _NODE_ATTRIBUTE = 4, 5
@@ -118,6 +118,19 @@ def has_loop(path: Path) -> bool:
         graphs = [(*graph, _GRAPH_NODE) for graph in _inside(data, 0, len(data), _MODEL_GRAPH)]
         functions = [(*body, _FUNCTION_NODE) for body in _inside(data, 0, len(data), _MODEL_FUNCTIONS)]
         return any(name in _LOOPS for where in (*graphs, *functions) for name in _operators(data, *where, 0))
+
+
+def properties(path: Path) -> dict[str, str]:
+    """The model's metadata, as whoever made it has written it. Empty for a file in ORT's own format."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        found = {}
+        for entry in () if _is_ort_format(data) else _inside(data, 0, len(data), _MODEL_PROPERTIES):
+            key, value = (
+                b"".join(data[s:e] for s, e in _inside(data, *entry, number))
+                for number in (_ENTRY_KEY, _ENTRY_VALUE)
+            )
+            found[key.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
+        return found
 
 
 def _operators(data: Buffer, start: int, end: int, number: int, deep: int) -> Iterator[bytes]:

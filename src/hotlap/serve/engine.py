@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections.abc import Iterable
 from time import perf_counter
@@ -37,7 +36,7 @@ class Engine:
         self.models: dict[str, Served] = {}
         for model in models:
             if model.name in self.models:
-                raise UsageError(f'two models are named "{model.name}": rename one of the files')
+                raise UsageError(f'two models are named "{model.name}": give one another name (NAME=FILE)')
             self.models[model.name] = model
         self._gate = Gate()
         self._tracks = {model: Track(model, self._settled) for model in self.models.values()}
@@ -56,9 +55,6 @@ class Engine:
         hop = await round_trip()
         for track in self._tracks.values():  # one after the other: they would disturb each other's measuring
             await track.start(hop)
-        # What is there now stays: without this each full collection would walk through all of it again.
-        gc.collect()
-        gc.freeze()
 
     async def drain(self, seconds: float) -> int:
         """Accepts no more jobs, and waits until those that were accepted are over.

@@ -117,6 +117,8 @@ class Lanes:
     # ── in a lane ─────────────────────────────────────────────────────────────────────────────────────
 
     def _live(self, prepare: Callable[[], Run], ready: Future[None]) -> None:
+        if not ready.set_running_or_notify_cancel():  # from now on it cannot be cancelled under the lane
+            return
         try:
             run = prepare()
         except BaseException as error:  # noqa: BLE001  told to whoever waits for the lane

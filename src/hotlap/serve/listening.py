@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import os
 import socket
 import stat
@@ -22,12 +23,14 @@ class Listener:
 
     Attributes:
         sockets: those that are open.
+        near: only this machine can connect: every address is loopback, or a Unix socket.
         urls: of each, for people; "http+unix://" is how several clients write a path.
     """
 
     def __init__(self) -> None:
         self.sockets: list[socket.socket] = []
         self.urls: list[str] = []
+        self.near = True
         self._paths: list[tuple[Path, tuple[int, int]]] = []
 
     def add_port(self, host: str, port: int, *, tls: bool = False) -> None:
@@ -62,6 +65,7 @@ class Listener:
                     continue
                 raise UsageError(f"{_shown(host)}:{port} cannot be had: {_why(error)}") from error
             port = sock.getsockname()[1]
+            self.near = self.near and _loopback(sock.getsockname()[0])
             mine.append(sock)
             self.sockets.append(sock)
         if not mine:
@@ -102,6 +106,10 @@ class Listener:
             if path.exists() and _identity(path) == identity:
                 path.unlink()
         self._paths.clear()
+
+
+def _loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
 def _listen(sock: socket.socket) -> None:

@@ -18,6 +18,7 @@ from hotlap.runtime import open as open_model
 from hotlap.runtime.modelfile import has_loop
 from hotlap.runtime.opening import PLAN_NAME, find_plan
 from hotlap.runtime.probe import probed
+from hotlap.serve.labels import labels_of
 from hotlap.serve.served import Served
 
 __all__ = ["Share", "load", "name_of", "share_of"]
@@ -96,7 +97,7 @@ def load(
     names = [name for name, _ in named]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f'two targets would be served as "{name}": rename one of the files')
+            raise UsageError(f'two targets would be served as "{name}": give one another name (NAME=FILE)')
     cpus = usable_threads()
     loaded: list[Served] = []
     try:
@@ -131,8 +132,15 @@ def _load(
     spin = _spin(name, plan, share)
     runner = open_model(target, threads=share.threads, spin=spin, warm=False, allow_custom_ops=tuple(allowed))
     log.info("%s: %d lanes, %d threads a call, spin %s", name, share.lanes, runner.threads, spin)
-    loops = has_loop(model)
-    return Served(name=name, runner=runner, facts=facts, serve=serve, lanes=share.lanes, loops=loops)
+    return Served(
+        name=name,
+        runner=runner,
+        facts=facts,
+        serve=serve,
+        lanes=share.lanes,
+        loops=has_loop(model),
+        labels=labels_of(model),
+    )
 
 
 def _spin(name: str, plan: Plan, share: Share) -> str:

@@ -20,7 +20,7 @@ class Curve:
     """What a call took with one row and more, all rows of one shape.
 
     Attributes:
-        nbytes: of one row.
+        nbytes: of one row, and of the inputs that have none.
         seconds: number of rows to the seconds of a call; 1 is among them.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hotlap.plan import Facts, Serve
@@ -24,6 +25,7 @@ class Served:
         lanes: threads that run its calls.
         loops: values of its inputs can decide how long a call takes: none may be run where it cannot be
             stopped, or where others wait for its end.
+        labels: output to the names of its classes.
         statistics: counted on the event loop's thread alone.
         ready: it has been warmed.
     """
@@ -35,5 +37,6 @@ class Served:
     serve: Serve = field(default_factory=Serve)
     lanes: int = 1
     loops: bool = False
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     statistics: Statistics = field(default_factory=Statistics)
     ready: bool = False

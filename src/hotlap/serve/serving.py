@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import importlib
 import logging
 import signal
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from hotlap.errors import UsageError
+from hotlap.errors import MissingExtra, UsageError
 from hotlap.serve.busy_poll import SPAN
 from hotlap.serve.engine import Engine
 from hotlap.serve.http import admin, infer
@@ -22,11 +23,12 @@ from hotlap.serve.http.connection import Connection
 from hotlap.serve.http.front import Front
 from hotlap.serve.http.head import load_parser
 from hotlap.serve.http.limits import Limits
+from hotlap.serve.http.sealed import Handshake
 from hotlap.serve.listening import BACKLOG, Listener
 from hotlap.serve.served import Served
 from hotlap.serve.shared import SharedMemory
 
-__all__ = ["Server", "serve"]
+__all__ = ["Server", "loop_maker", "serve"]
 
 _log = logging.getLogger("hotlap.serve")
 
@@ -64,6 +66,7 @@ class Server:
         Args:
             models: from `hotlap.serve.loading.load`; they are closed at the end.
             listener: where to listen; None: a free port of this machine alone.
+            shared: None: clients may register shared memory where only this machine can connect.
             token: that every request must bear, but those for health; None: none is asked for.
             drain: seconds that accepted requests may take once the server is asked to end.
             busy_poll: seconds that the event loop looks for the next request, after an answer, before it
@@ -75,10 +78,11 @@ class Server:
             UsageError: two models of one name, or an address that cannot be had.
         """
         load_parser()
-        self._new_loop = _loop_maker(uvloop)
+        self._new_loop = loop_maker(uvloop)
         self.engine = Engine(models)
         self._tls, self._drain = tls, drain
-        shared = shared or SharedMemory()
+        # Who cannot share memory with this machine has no use for it but to reach that of others.
+        shared = shared or SharedMemory(allowed=listener is None or listener.near)
         self._front = Front(
             self.engine,
             (*admin.routes(shared), *infer.ROUTES),
@@ -94,6 +98,7 @@ class Server:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
+        self._asked_to_stop = False
 
     @property
     def url(self) -> str:
@@ -117,7 +122,9 @@ class Server:
             runner.run(self._main(ready, signals))
 
     def stop(self) -> None:
-        """Asks the server to answer what it has accepted and to end. From any thread; twice is fine."""
+        """Asks the server to answer what it has accepted and to end, or not to begin. From any thread; twice
+        is fine."""
+        self._asked_to_stop = True
         loop, stop = self._loop, self._stop
         if loop is not None and stop is not None:
             with contextlib.suppress(RuntimeError):  # it has ended meanwhile
@@ -169,8 +176,10 @@ class Server:
     # ── inside ────────────────────────────────────────────────────────────────────────────────────────
 
     async def _main(self, ready: Callable[[], None] | None, signals: bool) -> None:
-        loop = self._loop = asyncio.get_running_loop()
         stop = self._stop = asyncio.Event()
+        loop = self._loop = asyncio.get_running_loop()
+        if self._asked_to_stop:  # whoever asks from now on finds the loop
+            stop.set()
         if signals:
             _stop_at_signals(loop, stop)
         self._front.start(loop)
@@ -196,15 +205,16 @@ class Server:
             self._listener.close()
 
     async def _listen(self, loop: asyncio.AbstractEventLoop) -> list[asyncio.Server]:
-        front = self._front
-        more: dict[str, Any] = {}
-        if self._tls is not None:
-            more = {"ssl": self._tls, "ssl_handshake_timeout": front.limits.head_time}
+        front, tls = self._front, self._tls
+
+        def connected() -> asyncio.BaseProtocol:
+            return Connection(front) if tls is None else Handshake(front, tls)
+
         servers = []
         for sock in self._listener.sockets:
             unix = sock.family not in (socket.AF_INET, socket.AF_INET6)
             make = loop.create_unix_server if unix else loop.create_server
-            servers.append(await make(lambda: Connection(front), sock=sock, backlog=_ACCEPTS, **more))
+            servers.append(await make(connected, sock=sock, backlog=_ACCEPTS))
             sock.listen(BACKLOG)  # the event loop has just set its own number
         return servers
 
@@ -238,7 +248,19 @@ def serve(
     """
     limits = more.pop("limits", None) or Limits()
     server = Server(models, listener, limits=_within_files(limits), **more)
-    server.run(None if ready is None else lambda: ready(server), signals=True)
+
+    def warm() -> None:
+        # This process does nothing else, and what is there now stays: without this each full collection would
+        # walk through all of it again.
+        gc.collect()
+        gc.freeze()
+        if ready is not None:
+            ready(server)
+
+    try:
+        server.run(warm, signals=True)
+    finally:
+        gc.unfreeze()
 
 
 def _within_files(limits: Limits) -> Limits:
@@ -278,13 +300,21 @@ def _stop_at_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> No
             signal.signal(number, lambda n, frame: loop.call_soon_threadsafe(first, n))
 
 
-def _loop_maker(uvloop: bool | None) -> Callable[[], asyncio.AbstractEventLoop]:
+def loop_maker(uvloop: bool | None) -> Callable[[], asyncio.AbstractEventLoop]:
+    """What makes the event loop.
+
+    Args:
+        uvloop: as `Server` takes it.
+
+    Raises:
+        MissingExtra: uvloop is asked for, and not installed.
+    """
     if uvloop is False:
         return asyncio.new_event_loop
     try:
         made: Callable[[], asyncio.AbstractEventLoop] = importlib.import_module("uvloop").new_event_loop
     except ImportError as error:
         if uvloop:
-            raise UsageError("uvloop is not installed here: pip install uvloop, or go without") from error
+            raise MissingExtra("serve", "running on uvloop") from error
         return asyncio.new_event_loop
     return made

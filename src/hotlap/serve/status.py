@@ -3,6 +3,7 @@
 Refused
 ├── Malformed             not HTTP, or not in a way that everyone reads alike
 ├── Unauthorized          the bearer token is missing or wrong
+├── Forbidden             a web page from elsewhere, where no token is asked for
 ├── Unknown               no such address, model, version or region
 ├── MethodNotAllowed      the address exists, for other methods
 ├── TooSlow               the request took too long to arrive
@@ -27,6 +28,7 @@ __all__ = [
     "AddressTooLong",
     "BodyTooLarge",
     "ExpectationFailed",
+    "Forbidden",
     "HeadTooLarge",
     "Malformed",
     "MethodNotAllowed",
@@ -53,6 +55,10 @@ class Malformed(Refused):
 
 class Unauthorized(Refused):
     """The bearer token is missing or wrong."""
+
+
+class Forbidden(Refused):
+    """A web page from elsewhere makes the request, and no token says that it may."""
 
 
 class Unknown(Refused):
@@ -122,6 +128,7 @@ STATUS: dict[type[BaseException], Row] = {
     errors.InputError: Row(400, "the request does not fit the model: every problem of it, one line each"),
     Malformed: Row(400, "the request is no proper HTTP; the connection is closed"),
     Unauthorized: Row(401, "the bearer token is missing or wrong"),
+    Forbidden: Row(403, "no token, and a web page of another origin; or shared memory asked for by a name"),
     Unknown: Row(404, "no such address, model, version or region"),
     MethodNotAllowed: Row(405, "the address exists, for other methods: see the header Allow"),
     TooSlow: Row(408, "the request took too long to arrive; the connection is closed"),

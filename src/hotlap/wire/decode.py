@@ -15,7 +15,7 @@ from hotlap.wire.raw import raw_request, too_many
 from hotlap.wire.signature import Signature, listed
 from hotlap.wire.values import InferRequest, Region
 
-__all__ = ["decode_infer", "lead"]
+__all__ = ["decode_infer"]
 
 _SMALL = 64 * 1024
 """Bytes of a body that may be read twice, where the quick way finds that something is wrong with it."""
@@ -58,12 +58,6 @@ def decode_infer(
     return _request(header, _read_only(body), header_length, signature, most_elements)
 
 
-def lead(header_length: int | None) -> int:
-    """Bytes to leave free before a body in its buffer, so that the first tensor's bytes lie aligned and need
-    not be copied; the body is then ``memoryview(buffer)[lead:]``."""
-    return -header_length % 16 if header_length else 0
-
-
 def _read_only(body: bytes | memoryview) -> bytes | memoryview:
     return body if type(body) is bytes else memoryview(body).toreadonly()
 
@@ -93,7 +87,7 @@ def _plain(header: Header, signature: Signature, most: int) -> InferRequest | No
             feed[name] = port.json.read(text, shape, count)
         except Wrong:
             return None
-        nbytes += len(text)
+        nbytes += count * port.itemsize or len(text)
     if len(feed) != len(ports):
         return None
     return InferRequest(header.id or "", feed, nbytes=nbytes)
@@ -173,12 +167,12 @@ def _request(
 
 
 def _from_json(port: Port, given: RequestInput, shape: tuple[int, ...], count: int) -> tuple[Any, int]:
-    """The array and how many bytes of JSON it was."""
+    """The array and its bytes; of text, those of the JSON: that is about what it takes as bytes."""
     if given.parameters is not None and given.parameters.shared_memory_region is not None:
         raise Wrong("given in more than one way, expected one of data, bytes, shared memory")
     if isinstance(given.data, Raw):
         text = bytes(given.data)
-        return port.json.read(text, shape, count), len(text)
+        return port.json.read(text, shape, count), count * port.itemsize or len(text)
     array = port.json.convert(given.data, shape, count)
     return array, array.nbytes
 

@@ -16,7 +16,7 @@ from hotlap.wire.numbers import Numbers
 from hotlap.wire.problems import Wrong
 from hotlap.wire.text import Texts, pack, unpack
 
-__all__ = ["Port", "element_spec"]
+__all__ = ["Port", "element_spec", "numpy_of"]
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -74,7 +74,7 @@ class Port:
         assert dtype is not None and dtype.protocol is not None
         self.spec, self.name, self.optional = spec, spec.name, optional
         self.datatype = dtype.protocol
-        self.numpy = _numpy_of(spec, dtype)
+        self.numpy = numpy_of(spec, dtype)
         self.text = dtype.name == "string"
         self.itemsize = dtype.bits // 8
         self.json = Texts() if self.text else Numbers(dtype, self.numpy)
@@ -162,7 +162,12 @@ def element_spec(spec: TensorSpec) -> tuple[TensorSpec, bool]:
     return TensorSpec(spec.name, inner, spec.shape, ranked=bool(spec.shape)), True
 
 
-def _numpy_of(spec: TensorSpec, dtype: DType) -> np.dtype[Any]:
+def numpy_of(spec: TensorSpec, dtype: DType) -> np.dtype[Any]:
+    """The numpy type of a tensor's elements; ml_dtypes' where numpy alone has none.
+
+    Raises:
+        Unavailable: ml_dtypes is not installed.
+    """
     if dtype.numpy is not None:
         return dtype.numpy
     try:

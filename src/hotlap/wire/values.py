@@ -56,7 +56,8 @@ class InferRequest(Struct):
         priority: 1 is the highest, 0: not given.
         timeout: seconds that it may wait and run; None: not given.
         parameters: the others, as the client gave them.
-        nbytes: of the inputs, those in regions included.
+        nbytes: of the inputs, those in regions included: numbers as the arrays that they are, text as the
+            request had it.
     """
 
     id: str = ""

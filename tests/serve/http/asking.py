@@ -23,11 +23,11 @@ Y = TensorSpec.of("y", "float32", ["n", 4])
 class Asking:
     """A server of the models "m" (its rows are independent) and "n" (nothing is known of it)."""
 
-    def __init__(self, shared: SharedMemory | None = None) -> None:
+    def __init__(self, shared: SharedMemory | None = None, *others: Served) -> None:
         runner = FakeRunner([X], [Y])
         facts = Facts(rows="independent", axes={"x": 0, "y": 0})
         models = [Served(name="m", runner=runner, facts=facts), Served(name="n", version="3", runner=runner)]
-        self.engine = Engine(models)
+        self.engine = Engine([*models, *others])
         self.shared = shared or SharedMemory()
         self._table = Table(admin.routes(self.shared))
 

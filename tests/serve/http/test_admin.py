@@ -11,9 +11,13 @@ import pytest
 
 import hotlap
 from hotlap.errors import InputError, Overloaded
+from hotlap.plan import Facts
+from hotlap.runtime import FakeRunner
 from hotlap.serve.batch import Call
 from hotlap.serve.job import Job, Timeline
+from hotlap.serve.served import Served
 from hotlap.serve.shared import SharedMemory
+from hotlap.tensors import TensorSpec
 from hotlap.wire import InferRequest
 from tests.serve.http.asking import Asking
 
@@ -86,12 +90,22 @@ def test_only_independent_rows_may_come_together(asking: Asking) -> None:
     assert "dynamic_batching" not in told
 
 
+@pytest.mark.parametrize(
+    "axes", [{"x": 1, "y": 0}, {"x": 0, "y": 1}, {"x": 1, "y": 1}, {"x": 0}, {"y": 0}], ids=str
+)
+def test_rows_that_do_not_lie_first_are_not_told_as_such(axes: dict[str, int]) -> None:
+    specs = [TensorSpec.of(name, "float32", ["a", "b"]) for name in "xy"]
+    odd = Served(
+        name="odd", runner=FakeRunner(specs[:1], specs[1:]), facts=Facts(rows="independent", axes=axes)
+    )
+    status, told = Asking(None, odd).get("/v2/models/odd/config")
+    assert (status, told["max_batch_size"], told["input"][0]["dims"]) == (200, 0, [-1, -1])
+
+
 @pytest.mark.parametrize("end", ["", "/ready", "/config", "/stats", "/trace/setting"])
 def test_unknown_models_and_versions_are_404(asking: Asking, end: str) -> None:
-    assert asking.get(f"/v2/models/mm{end}") == (
-        404,
-        {"error": 'no model "mm" is served (did you mean "m"?)'},
-    )
+    hint = "" if end == "/ready" else ' (did you mean "m"?)'  # that one asks for no token
+    assert asking.get(f"/v2/models/mm{end}") == (404, {"error": f'no model "mm" is served{hint}'})
     if end != "/trace/setting":
         status, told = asking.get(f"/v2/models/n/versions/1{end}")
         assert (status, told["error"]) == (404, 'model "n" has version 3, not "1"')

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import socket
 import threading
 from typing import Any
@@ -172,12 +173,75 @@ def test_bodies_may_take_so_much_memory_together_and_no_more(start: Serving) -> 
         Client(server) as a,
         Client(server) as b,
     ):
-        a.send(post(b"", length=200_000))
-        until(lambda: server._front.bodies == 200_000)
+        a.send(post(b"x" * 199_999, length=200_000))
+        until(lambda: server._front.bodies == 199_999)
         answer = b.ask(post(b"", length=150_000))
         assert (answer.status, answer.headers["retry-after"]) == (429, "1")
         a.socket.close()
         until(lambda: server._front.bodies == 0)
+
+
+def test_bodies_that_never_come_keep_nobody_out(start: Serving) -> None:
+    body, line = binary(np.ones((10_000, 4), np.float32))
+    with start(limits={"body": 200_000, "bodies": 300_000}) as server, Client(server) as client:
+        idle = [Client(server).send(post(b"x" * 100, length=200_000)) for _ in range(5)]
+        until(lambda: server._front.bodies == 500)
+        assert client.ask(post(body, INFER, line)).status == 200
+        for other in idle:
+            other.socket.close()
+        until(lambda: server._front.bodies == 0)
+
+
+def test_a_body_that_no_longer_fits_is_refused_half_way(start: Serving) -> None:
+    with (
+        start(limits={"body": 200_000, "bodies": 300_000}) as server,
+        Client(server) as a,
+        Client(server) as b,
+    ):
+        b.send(post(b"x" * 100_000, length=200_000))
+        until(lambda: server._front.bodies == 100_000)
+        a.send(post(b"x" * 199_999, length=200_000))
+        until(lambda: server._front.bodies == 299_999)
+        answer = b.ask(b"x" * 50_000)
+        assert (answer.status, answer.headers["connection"]) == (429, "close")
+        until(lambda: server._front.bodies == 199_999)
+
+
+def test_a_chunked_body_that_would_wait_in_vain_is_not_asked_for(start: Serving) -> None:
+    head = get(INFER, "Expect: 100-continue", "Transfer-Encoding: chunked", method="POST")
+    with start() as server, Client(server) as client:
+        answer = client.ask(head.replace(b"/m/", b"/n/"))
+        assert (answer.status, answer.interim) == (404, [])
+        assert client.ended()
+
+
+def test_what_was_packed_counts_as_it_is_unpacked(start: Serving) -> None:
+    gate = Gated()
+    body = gzip.compress(infer(1.0) + b" " * 200_000)
+    with start(model(gate), limits={"body": 300_000, "bodies": 300_000}) as server:
+        gate.open = False
+        with Client(server) as first, Client(server) as second:
+            first.send(post(body, INFER, "Content-Encoding: gzip"))
+            assert gate.begun.acquire(timeout=20)
+            assert server._front.bodies >= 200_000
+            answer = second.ask(post(body, INFER, "Content-Encoding: gzip"))
+            assert (answer.status, answer.headers["retry-after"]) == (429, "1")
+            gate.open = True
+            gate.go.release()
+            ok(first.answer(), 1.0)
+            until(lambda: server._front.bodies == 0)
+            ok(second.ask(post(body, INFER, "Content-Encoding: gzip")), 1.0)
+
+
+def test_what_follows_a_head_request_is_answered_with_a_body(start: Serving) -> None:
+    for wrong in (b"NONSENSE\r\n\r\n", get("/" + "a" * 5000), b"GET / HTTP/1.1\nHost: h\r\n\r\n"):
+        with start() as server, Client(server) as client:
+            assert client.send(get("/v2", method="HEAD")).answer(head_only=True).status == 200
+            assert client.ask(wrong).error
+            assert client.ended()
+    with start(limits={"head_time": 0.2}) as server, Client(server) as client:
+        assert client.send(get("/v2", method="HEAD")).answer(head_only=True).status == 200
+        assert client.ask(b"GET /").error == "the head took longer than 0.2 s"
 
 
 def test_a_large_body_that_would_wait_in_vain_is_not_asked_for(start: Serving) -> None:

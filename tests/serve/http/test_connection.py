@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import socket
 import threading
 import time
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hotlap.plan import Facts
+from hotlap.tensors import TensorSpec
 from tests.serve.http.wired import (
     HEAD,
     INFER,
@@ -17,6 +20,8 @@ from tests.serve.http.wired import (
     Feed,
     Gated,
     Serving,
+    X,
+    Y,
     binary,
     doubled,
     get,
@@ -260,6 +265,43 @@ def test_a_client_may_go_in_the_middle_of_anything(start: Serving) -> None:
             ok(client.ask(request), 1.0)
 
 
+def test_requests_in_json_share_a_call_beside_an_input_without_rows(start: Serving) -> None:
+    """Their text is longer than their arrays, and the input without rows larger than a row."""
+    calls: list[int] = []
+    gate = Gated()
+
+    def scaled(feed: Feed) -> Feed:
+        calls.append(len(feed["x"]))
+        gate({"x": feed["x"]})
+        time.sleep(0.003)
+        return {"y": feed["x"] * feed["by"][0]}
+
+    by = TensorSpec.of("by", "float32", [64])
+    one = model(scaled, inputs=[X, by], max_batch=16)
+    one.facts = Facts(rows="independent", axes={"x": 0, "y": 0})
+
+    def request(value: float) -> bytes:
+        x = {"name": "x", "datatype": "FP32", "shape": [1, 4], "data": [value] * 4}
+        other = {"name": "by", "datatype": "FP32", "shape": [64], "data": [2.0] * 64}
+        return post(json.dumps({"inputs": [x, other]}).encode())
+
+    with start(one) as server:
+        calls.clear()
+        gate.open = False
+        clients = [Client(server) for _ in range(9)]
+        clients[0].send(request(0.0))
+        assert gate.begun.acquire(timeout=20)
+        for number, client in enumerate(clients[1:], 1):
+            client.send(request(number + 0.123456789))
+        until(lambda: server.engine.inside == 9)
+        gate.open = True
+        gate.go.release()
+        for client in clients:
+            assert client.answer().status == 200
+            client.socket.close()
+        assert calls == [1, 8]
+
+
 # ── slow clients ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -335,6 +377,23 @@ def test_answers_that_many_clients_leave_unread_are_bounded(start: Serving) -> N
             assert client.ask(request).status == 200
             assert client.ask(request).status == 200
         until(lambda: server._front.answers == 0)
+
+
+def test_lists_of_maps_are_no_trouble_while_another_client_reads_slowly(start: Serving) -> None:
+    def both(feed: Feed) -> Feed:
+        count = 250_000 if feed["x"][0, 0] == 1 else 1
+        return {"y": np.repeat(feed["x"], count, axis=0), "maps": [{1: 0.5}]}
+
+    outputs = [Y, TensorSpec("maps", "seq(map(int64,tensor(float)))")]
+    x, line = binary(rows(1.0))
+    with (
+        start(model(both, outputs=outputs)) as server,
+        Client(server, small=True) as lazy,
+        Client(server) as client,
+    ):
+        lazy.send(post(x, INFER, line))
+        until(lambda: server._front.answers > 0)
+        np.testing.assert_array_equal(client.ask(post(infer(2.0))).y, rows(2.0))
 
 
 def test_one_connection_too_many_is_told_so(start: Serving) -> None:

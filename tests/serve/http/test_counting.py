@@ -5,7 +5,19 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from hotlap.serve.served import Served
-from tests.serve.http.wired import Client, Feed, Gated, doubled, infer, model, post, serving, until
+from tests.serve.http.wired import (
+    INFER,
+    Client,
+    Feed,
+    Gated,
+    doubled,
+    get,
+    infer,
+    model,
+    post,
+    serving,
+    until,
+)
 
 
 def counts(served: Served) -> dict[str, int]:
@@ -33,6 +45,40 @@ def test_answers_and_refusals_of_all_kinds() -> None:
         assert (counted.execution_count, counted.inference_count) == (2, 2)
         parts = counted.parse.ns + counted.queue.ns + counted.compute.ns + counted.encode.ns
         assert counted.requests["ok"].ns == parts > 0
+
+
+def test_what_is_refused_before_it_is_whole_counts_too() -> None:
+    one = model()
+    limits = {"body": 1000, "bodies": 1500, "body_time": 0.2, "least_rate": 1e9}
+    chunked = get(INFER, "Transfer-Encoding: chunked", method="POST")
+    with serving(one, limits=limits) as server:
+
+        def status(request: bytes) -> int:
+            with Client(server) as client:
+                return client.ask(request).status
+
+        assert status(post(b"", length=1001)) == 413
+        assert status(chunked + b"FFFF\r\n") == 413
+        assert status(chunked + b"odd\r\n") == 400
+        assert status(post(b"x", INFER, "Content-Encoding: br")) == 415
+        assert status(post(b"x", INFER, "Inference-Header-Content-Length: x")) == 400
+        assert status(post(b"x", length=2)) == 408
+        assert counts(one) == {"invalid": 6}
+        with Client(server) as waits:
+            waits.send(post(b"x" * 990, length=1000))
+            until(lambda: server._front.bodies == 990)
+            assert status(post(b"x", length=900)) == 429
+        until(lambda: counts(one) == {"invalid": 6, "refused": 1})
+
+
+def test_who_may_not_come_in_is_not_counted() -> None:
+    one = model()
+    bearer = "Authorization: Bearer abc"
+    with serving(one, token="abc") as server, Client(server) as client:
+        assert client.ask(post(infer(1.0), INFER, bearer)).status == 200
+        assert client.ask(post(infer(1.0))).status == 401
+        assert client.ask(post(b"", INFER, length=100 << 20)).status == 401
+        assert counts(one) == {"ok": 1}
 
 
 def test_an_answer_that_cannot_be_told_is_no_answer() -> None:

@@ -57,6 +57,28 @@ def test_one_timer_keeps_the_time_and_the_date() -> None:
     asyncio.run(main())
 
 
+def test_what_goes_wrong_with_one_connection_stops_no_clock(caplog: pytest.LogCaptureFixture) -> None:
+    class Odd:
+        looks = 0
+
+        def look(self, now: float) -> None:
+            self.looks += 1
+            raise AttributeError("odd")
+
+        def cut(self) -> None: ...
+
+    async def main() -> None:
+        mine, odd, other = front(idle_time=0.02), Odd(), Odd()
+        mine.start(asyncio.get_running_loop())
+        mine.connections |= {odd, other}  # type: ignore[arg-type]
+        while odd.looks < 2 or other.looks < 2:
+            await asyncio.sleep(0.005)
+        mine.stop()
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+    assert "could not be looked at" in caplog.text
+
+
 def test_nobody_there_means_nobody_to_wait_for() -> None:
     async def main() -> None:
         mine = front()

@@ -22,3 +22,10 @@ def test_a_model_is_found_with_its_version_and_without() -> None:
 def test_nothing_else_is(match: dict[str, str]) -> None:
     with pytest.raises(Unknown):
         served(Asking().engine, match)
+
+
+def test_another_name_is_told_to_who_may_know() -> None:
+    for hint in (True, False):
+        with pytest.raises(Unknown) as caught:
+            served(Asking().engine, {"model": "mm"}, hint=hint)
+        assert ('"m"' in str(caught.value)) is hint

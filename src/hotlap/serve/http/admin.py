@@ -97,8 +97,8 @@ def _ready(engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:
 
 
 def _model_ready(engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:
-    """That model is warm."""
-    model = served(engine, match)
+    """That model is warm. Whoever asks bears no token, and is told of no other."""
+    model = served(engine, match, hint=False)
     if not model.ready or engine.draining:
         raise NotReady(f'model "{model.name}" is being warmed, or the server is about to stop')
     return Reply(body=[b'{"name":%b,"ready":true}' % msgspec.json.encode(model.name)])
@@ -119,14 +119,16 @@ def _metadata(engine: Engine, match: Match, body: Body, headers: Headers) -> Rep
 
 def _config(engine: Engine, match: Match, body: Body, headers: Headers) -> Reply:
     model = served(engine, match)
-    rows = model.serve.max_batch if model.facts.rows == "independent" and _has_more_axes(model) else 0
+    rows = model.serve.max_batch if model.facts.rows == "independent" and _rows_first(model) else 0
     file = model.runner.model_path.name
     return Reply(body=[model_config(model.name, _signature(model), max_batch_size=rows, file_name=file)])
 
 
-def _has_more_axes(model: Served) -> bool:
-    """Whether every tensor has axes beside that of rows: clients know no ``"dims": []``."""
-    return all(len(spec.shape) > 1 for spec in (*model.runner.inputs, *model.runner.outputs))
+def _rows_first(model: Served) -> bool:
+    """Whether every tensor's first axis is that of rows, as clients then take for granted, and it has others
+    beside: they know no ``"dims": []``."""
+    specs = (*model.runner.inputs, *model.runner.outputs)
+    return all(model.facts.axes.get(spec.name) == 0 and len(spec.shape) > 1 for spec in specs)
 
 
 def _signature(model: Served) -> Signature:

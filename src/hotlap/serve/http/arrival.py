@@ -110,7 +110,7 @@ class Arrival(asyncio.BufferedProtocol):
             self._advance()
         elif phase == FILLING:
             self._filled += nbytes
-            if self._filled == len(self._body):
+            if self._hold(self._filled) and self._filled == len(self._body):
                 body, self._body = self._body, None
                 self._start(body)
         elif phase == CHUNKS:
@@ -168,6 +168,7 @@ class Arrival(asyncio.BufferedProtocol):
             self._take_body()
             return True
         self._whole = -1
+        self._head = None  # of the request before: how that was answered says nothing of this one
         try:
             while tail.startswith(b"\r\n"):  # an empty line before a request is read over (RFC 9112, 2.2)
                 del tail[:2]
@@ -179,7 +180,6 @@ class Arrival(asyncio.BufferedProtocol):
             self._searched = 0
             block = bytes(tail[: end + 4])
             del tail[: end + 4]
-            self._head = None
             self._head = head = read_head(block, self._front.limits)
         except Refused as error:
             self._refuse(error)
@@ -198,13 +198,21 @@ class Arrival(asyncio.BufferedProtocol):
     def _find(self, head: Head) -> None:
         """Whom the request is for, and whether it may come in."""
         front = self._front
+        self._asked = None  # of the request before, which must not be counted for this one
         self._route, self._match = front.table.find(head.method, head.path)
-        front.authorise(self._route, head.headers)
-        self._asked = None
+        front.authorise(self._route, head.headers, unix=self._route.near and self._unix())
         if self._route.handler is None:
             self._asked = front.inference.asked(self._match, head.headers)
         if head.length > front.limits.body:
-            raise BodyTooLarge(f"the body has {head.length:,} bytes, at most {front.limits.body:,} are taken")
+            error = BodyTooLarge(
+                f"the body has {head.length:,} bytes, at most {front.limits.body:,} are taken"
+            )
+            self._count(error)
+            raise error
+
+    def _unix(self) -> bool:
+        """Whether the client came through a Unix socket."""
+        return isinstance(self._transport.get_extra_info("sockname"), str | bytes)
 
     def _turn_away(self, head: Head, error: Refused) -> None:
         """Refuses a request whose head is sound: the connection may go on where the body is there already."""
@@ -231,16 +239,17 @@ class Arrival(asyncio.BufferedProtocol):
             return
         self._since = front.now
         self._until = front.now + front.limits.body_time
+        if not (self._may_come(length) and self._fits(length)):
+            return
         if head.chunked:
             self._chunks = Chunks(front.limits.body)
             self._phase = CHUNKS
-        elif self._may_come(length) and self._hold(length):
+        else:
             self._body = _room(length, 0 if self._asked is None else self._asked.header_length or 0)
             self._filled = len(tail)
             self._body[: self._filled] = tail
             self._phase = FILLING
-        else:
-            return
+            self._hold(self._filled)
         if head.expects and not tail:
             self._transport.write(CONTINUE)
         data = bytes(tail)
@@ -254,6 +263,7 @@ class Arrival(asyncio.BufferedProtocol):
         try:
             rest = chunks.feed(data)
         except Refused as error:
+            self._count(error)
             self._refuse(error)
             return
         if not self._hold(len(chunks.body)):
@@ -278,18 +288,37 @@ class Arrival(asyncio.BufferedProtocol):
             try:
                 self._front.inference.check(self._asked, nbytes)
             except HotlapError as error:
-                self._front.inference.refused(self._asked, error, perf_counter_ns())
+                self._count(error)
                 self._refuse(error)
                 return False
         return True
 
-    def _hold(self, nbytes: int) -> bool:
-        """Counts a body's bytes until it is answered; refuses it where there are too many already."""
+    def _count(self, error: BaseException) -> None:
+        """Counts a request that ends before it was whole, where it is one for a model."""
+        if self._asked is not None:
+            self._front.inference.refused(self._asked, error, perf_counter_ns())
+
+    def _overloaded(self, nbytes: int) -> Overloaded | None:
+        """Why a body of so many bytes, those that are held already included, does not fit."""
         front = self._front
-        if front.bodies - self._held + nbytes > front.limits.bodies:
-            self._refuse(Overloaded(f"bodies of {front.limits.bodies:,} bytes arrive or wait already"))
+        if front.bodies - self._held + nbytes <= front.limits.bodies:
+            return None
+        return Overloaded(f"bodies of {front.bodies:,} bytes arrive or wait already")
+
+    def _fits(self, nbytes: int) -> bool:
+        """Refuses a request whose body has no room beside the others."""
+        error = self._overloaded(nbytes)
+        if error is not None:
+            self._count(error)
+            self._refuse(error)
+        return error is None
+
+    def _hold(self, nbytes: int) -> bool:
+        """Counts a body's bytes, as they come, until it is answered: what is only announced takes no memory.
+        Refuses it where there are too many."""
+        if not self._fits(nbytes):
             return False
-        front.bodies += nbytes - self._held
+        self._front.bodies += nbytes - self._held
         self._held = nbytes
         return True
 

@@ -56,8 +56,7 @@ class Connection(Arrival):
     def eof_received(self) -> bool:
         """The client sends no more. It may have gone, or still read: TCP shows no difference."""
         self._half = True
-        waits = self._phase == BUSY or (self._phase == IDLE and self._tail and self._choked)
-        if not waits or self._transport.get_extra_info("sslcontext") is not None:
+        if not (self._phase == BUSY or (self._phase == IDLE and self._tail and self._choked)):
             return False
         if self._phase == BUSY:
             self._probe()
@@ -82,14 +81,14 @@ class Connection(Arrival):
         """Ends the connection where the client is too slow."""
         if self._phase == CLOSED:
             return
-        unsent = self._transport.get_write_buffer_size()
-        if unsent and unsent != self._unsent:
+        unsent = self._waiting()
+        if unsent != self._unsent:
             self._moved = now
             if self._owed:
                 self._owe(unsent)
         self._unsent = unsent
         if unsent and now - self._moved > self._front.limits.write_time:
-            self._transport.abort()
+            self._abort()
         elif now > self._until and not (unsent and self._phase in (IDLE, LINGER, CLOSING)):
             self._late(now)
         elif self._half and self._phase == BUSY:
@@ -99,16 +98,24 @@ class Connection(Arrival):
         """Ends the connection if it has nothing to send and nothing to wait for; returns whether it is so.
         A request that is not whole by now was not accepted."""
         if self._phase in (CLOSING, CLOSED):
-            return self._phase == CLOSED or not self._transport.get_write_buffer_size()
-        if self._phase == BUSY or self._transport.get_write_buffer_size():
+            return self._phase == CLOSED or not self._waiting()
+        if self._phase == BUSY or self._waiting():
             return False
         self._close()
-        return True
+        return not self._waiting()
 
     def cut(self) -> None:
         """Ends the connection at once."""
         if self._phase != CLOSED:
-            self._transport.abort()
+            self._abort()
+
+    def _waiting(self) -> int:
+        """Bytes of answers that the system has not taken yet."""
+        size: int = self._transport.get_write_buffer_size()
+        return size
+
+    def _abort(self) -> None:
+        self._transport.abort()
 
     def _probe(self) -> None:
         """Writes something that every client of HTTP/1.1 reads over (RFC 9110, 15.2): where it has gone, its
@@ -118,13 +125,15 @@ class Connection(Arrival):
 
     def _late(self, now: float) -> None:
         if self._phase in (LINGER, CLOSING):
-            self._transport.abort()
+            self._abort()
         elif self._phase == IDLE and not self._tail:
             self._close()
         elif self._phase == IDLE:
             self._refuse(TooSlow(f"the head took longer than {self._front.limits.head_time:g} s"))
         elif not self._fast_enough(now):
-            self._refuse(TooSlow("the body came too slowly"))
+            error = TooSlow("the body came too slowly")
+            self._count(error)
+            self._refuse(error)
 
     # ── from a request to its answer ──────────────────────────────────────────────────────────────────
 
@@ -153,7 +162,7 @@ class Connection(Arrival):
         self._aside(
             len(body) > _LONG_PACKED,
             lambda: self._front.inference.unpacked(asked, body),
-            lambda plain: self._submit(asked, plain, arrived),
+            lambda plain: self._submit_unpacked(asked, plain, arrived),
             lambda error: self._refuse_inference(asked, error, arrived),
         )
 
@@ -173,6 +182,16 @@ class Connection(Arrival):
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
             self._job = None
             self._refuse_inference(asked, error, arrived)
+
+    def _submit_unpacked(self, asked: Asked, plain: bytes, arrived: int) -> None:
+        nbytes = self._held + len(plain)
+        error = self._overloaded(nbytes)
+        if error is not None:
+            self._refuse_inference(asked, error, arrived)
+            return
+        self._front.bodies += len(plain)
+        self._held = nbytes
+        self._submit(asked, plain, arrived)
 
     def _refuse_inference(self, asked: Asked, error: BaseException, arrived: int) -> None:
         self._front.inference.refused(asked, error, arrived)
@@ -198,7 +217,8 @@ class Connection(Arrival):
     def _check_room(self, job: Job) -> None:
         """Refuses an answer that would have to wait for its client beside too many others."""
         front, outputs = self._front, (job.outputs or {}).values()
-        if front.answers + sum(a.nbytes for a in outputs) > front.limits.answers:
+        # Lists and maps are not sent: the protocol cannot carry them.
+        if front.answers + sum(getattr(a, "nbytes", 0) for a in outputs) > front.limits.answers:
             raise Overloaded(f"answers of {front.answers:,} bytes wait for their clients to read them")
 
     def _aside(
@@ -260,7 +280,7 @@ class Connection(Arrival):
         else:
             self._transport.writelines(buffers)
         if self._choked:
-            self._owe(self._transport.get_write_buffer_size())
+            self._owe(self._waiting())
 
     def _refuse(self, error: BaseException) -> None:
         """Says why, and ends the connection: what the client sends next cannot be told from a request."""

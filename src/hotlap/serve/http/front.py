@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 from collections.abc import Iterable
 from email.utils import formatdate
 from typing import TYPE_CHECKING
@@ -11,15 +12,19 @@ from typing import TYPE_CHECKING
 from hotlap.serve.busy_poll import SPAN, BusyPoll
 from hotlap.serve.http.infer import Inference
 from hotlap.serve.http.limits import Limits
+from hotlap.serve.http.origin import check_host, check_origin
 from hotlap.serve.http.routes import Headers, Route, Table
 from hotlap.serve.status import Unauthorized
 
 if TYPE_CHECKING:
     from hotlap.serve.engine import Engine
     from hotlap.serve.http.connection import Connection
+    from hotlap.serve.http.sealed import Handshake
     from hotlap.serve.shared import SharedMemory
 
 __all__ = ["Front"]
+
+_log = logging.getLogger("hotlap.serve")
 
 _SCRATCH = 64 * 1024
 _SWEEP = 0.5
@@ -39,10 +44,12 @@ class Front:
         scratch, view: where every connection's bytes arrive first. One for all of them: the loop fills it and
             has it read before it turns to the next.
         connections: those that are open.
+        handshakes: of TLS, that are going on; they become connections.
         now: the loop's time at the last sweep.
         date: the header line of that name.
         closing: answers say that the connection ends.
-        bodies: bytes of the large bodies that arrive or wait.
+        bodies: bytes of the large bodies that arrive or wait, as far as they have come; and of what was
+            unpacked.
         answers: bytes of the large answers that their clients have not read yet.
     """
 
@@ -68,6 +75,7 @@ class Front:
         self.scratch = bytearray(_SCRATCH)
         self.view = memoryview(self.scratch)
         self.connections: set[Connection] = set()
+        self.handshakes: set[Handshake] = set()
         self.now = 0.0
         self.date = b""
         self.closing = False
@@ -75,12 +83,21 @@ class Front:
         self._token = None if token is None else b"Bearer " + token.encode()
         self._timer: asyncio.TimerHandle | None = None
 
-    def authorise(self, route: Route, headers: Headers) -> None:
+    def authorise(self, route: Route, headers: Headers, *, unix: bool = False) -> None:
         """
+        Args:
+            unix: the request came through a Unix socket, which no browser can reach.
+
         Raises:
             Unauthorized: the address wants a token, and this one is not it.
+            Forbidden: none is asked for, and a web page from elsewhere makes the request.
         """
-        if self._token is None or route.open:
+        if self._token is None:
+            check_origin(headers)
+            if route.near and not unix:
+                check_host(headers)
+            return
+        if route.open:
             return
         given = headers.get(b"authorization", b"")
         if not hmac.compare_digest(given[:7].title() + given[7:], self._token):
@@ -100,6 +117,8 @@ class Front:
             self._timer.cancel()
         for connection in list(self.connections):
             connection.cut()
+        for handshake in list(self.handshakes):
+            handshake.cut()
 
     async def finish(self, seconds: float) -> int:
         """Lets every connection send what it has to send, and ends it.
@@ -119,8 +138,12 @@ class Front:
         return len(busy)
 
     def _sweep(self) -> None:
+        # First of all: whatever goes wrong with one connection, the others' times are kept.
+        self._timer = self._loop.call_later(self._period, self._sweep)
         self.now = self._loop.time()
         self.date = b"Date: %b\r\n" % formatdate(usegmt=True).encode()
         for connection in list(self.connections):
-            connection.look(self.now)
-        self._timer = self._loop.call_later(self._period, self._sweep)
+            try:
+                connection.look(self.now)
+            except Exception:  # noqa: BLE001  logged, with its traceback
+                _log.exception("a connection could not be looked at")

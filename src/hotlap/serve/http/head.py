@@ -49,7 +49,6 @@ class Head:
     Attributes:
         method: upper-case.
         path: as it came, without query; starts with a slash, or is "*".
-        query: what stands behind the question mark.
         headers: by lower-case name; what came several times is joined by commas.
         length: bytes of the body; 0 where there is none, or where nobody knows.
         chunked: the body says itself where it ends.
@@ -60,7 +59,6 @@ class Head:
 
     method: str
     path: bytes
-    query: bytes
     headers: Mapping[bytes, bytes]
     length: int
     chunked: bool
@@ -144,12 +142,11 @@ def read_head(block: bytes, limits: Limits) -> Head:
     headers = _headers(sink.lines)
     if version == "1.1" and b"host" not in headers:
         raise Malformed("the header Host is missing")
-    path, query = _origin(sink.address)
+    path = _path(sink.address)
     length, chunked = _body(headers, version)
     return Head(
         method=parser.get_method().decode("ascii"),
         path=path,
-        query=query,
         headers=headers,
         length=length,
         chunked=chunked,
@@ -185,15 +182,14 @@ def _headers(lines: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     return headers
 
 
-def _origin(address: bytes) -> tuple[bytes, bytes]:
-    """Path and query; of "http://host/path" too, which a server must take (RFC 9112, 3.2.2)."""
+def _path(address: bytes) -> bytes:
+    """Without query; of "http://host/path" too, which a server must take (RFC 9112, 3.2.2)."""
     if address[:7].lower() == b"http://" or address[:8].lower() == b"https://":
         slash = address.find(b"/", 8)
         address = b"/" if slash < 0 else address[slash:]
     if address[:1] != b"/" and address != b"*":
         raise Malformed("the address must start with a slash")
-    path, _, query = address.partition(b"?")
-    return path, query.partition(b"#")[0]
+    return address.partition(b"?")[0]
 
 
 def _body(headers: Mapping[bytes, bytes], version: str) -> tuple[int, bool]:

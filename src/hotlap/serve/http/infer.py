@@ -15,7 +15,7 @@ from hotlap.serve.http.respond import Reply, refusal
 from hotlap.serve.http.routes import Headers, Match, Route
 from hotlap.serve.job import Job, Timeline
 from hotlap.serve.served import Served
-from hotlap.serve.status import Malformed, Unsupported
+from hotlap.serve.status import Malformed, Refused, Unsupported
 from hotlap.wire import (
     ENCODINGS,
     InferRequest,
@@ -68,7 +68,8 @@ class _Door:
     @classmethod
     def of(cls, model: Served) -> _Door:
         try:
-            return cls(model, Signature.of(model.runner.inputs, model.runner.outputs))
+            runner = model.runner
+            return cls(model, Signature.of(runner.inputs, runner.outputs, labels=model.labels))
         except ModelError as error:
             raise ModelError(f"{model.name}: {error}") from error
 
@@ -85,12 +86,19 @@ class Inference:
         self._doors = {m.name: _Door.of(m) for m in engine.models.values()}
 
     def asked(self, match: Match, headers: Headers) -> Asked:
-        """Reads what of the head concerns an inference.
+        """Reads what of the head concerns an inference. Counts what it refuses.
 
         Raises:
             Malformed: a length that is none.
             Unsupported: the body is packed in a way that is not read.
         """
+        try:
+            return self._read_head(match, headers)
+        except Refused as error:
+            self._refused(match["model"], error, perf_counter_ns())
+            raise
+
+    def _read_head(self, match: Match, headers: Headers) -> Asked:
         length = headers.get(b"inference-header-content-length")
         if length is not None and not _NUMBER.fullmatch(length):
             raise Malformed("the header Inference-Header-Content-Length is no number")
@@ -174,7 +182,10 @@ class Inference:
 
     def refused(self, asked: Asked, error: BaseException, arrived: int) -> None:
         """Counts a request that never became a job, or whose answer could not be told."""
-        model = self._engine.models.get(asked.model)
+        self._refused(asked.model, error, arrived)
+
+    def _refused(self, name: str, error: BaseException, arrived: int) -> None:
+        model = self._engine.models.get(name)
         if model is not None:
             model.statistics.refused(error, arrived)
 

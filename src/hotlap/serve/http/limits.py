@@ -21,7 +21,8 @@ class Limits:
         headers: header lines.
         address: of the path and the query together.
         body: as it arrives, and again once it is unpacked.
-        bodies: of all bodies that arrive or wait at the same time.
+        bodies: of all bodies that arrive or wait at the same time, as far as they have come, and unpacked.
+            One that no longer fits, half-way too, is refused (429), and its connection closed.
         answers: of all answers that wait for their clients to read them; more are refused.
         elements: of all inputs of a request together.
         head_time: from the first byte of a head, or from the connection's start, to the head's last byte.

@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 __all__ = ["served"]
 
 
-def served(engine: Engine, match: Match) -> Served:
+def served(engine: Engine, match: Match, *, hint: bool = True) -> Served:
     """The model that an address names.
+
+    Args:
+        hint: the error may tell the name of another model.
 
     Raises:
         Unknown: there is none of that name, or not of that version.
     """
     model = engine.models.get(match["model"])
     if model is None:
-        raise Unknown(f'no model "{match["model"]}" is served{nearest(match["model"], engine.models)}')
+        near = nearest(match["model"], engine.models) if hint else ""
+        raise Unknown(f'no model "{match["model"]}" is served{near}')
     version = match.get("version")
     if version is not None and version != model.version:
         raise Unknown(f'model "{model.name}" has version {model.version}, not "{version}"')

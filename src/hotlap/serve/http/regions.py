@@ -26,16 +26,16 @@ _SYSTEM, _CUDA = "/v2/systemsharedmemory", "/v2/cudasharedmemory"
 def routes(shared: SharedMemory) -> tuple[Route, ...]:
     """Status, register and unregister; those of GPU memory are answered as by a server without a GPU."""
     return (
-        Route("GET", f"{_SYSTEM}/status", partial(_status, shared)),
-        Route("GET", f"{_SYSTEM}/region/{{region}}/status", partial(_status, shared)),
-        Route("POST", f"{_SYSTEM}/region/{{region}}/register", partial(_register, shared)),
-        Route("POST", f"{_SYSTEM}/region/{{region}}/unregister", partial(_unregister, shared)),
-        Route("POST", f"{_SYSTEM}/unregister", partial(_unregister, shared)),
-        Route("GET", f"{_CUDA}/status", _cuda_status),
-        Route("GET", f"{_CUDA}/region/{{region}}/status", _cuda_status),
-        Route("POST", f"{_CUDA}/region/{{region}}/register", _cuda_register),
-        Route("POST", f"{_CUDA}/region/{{region}}/unregister", _cuda_unregister),
-        Route("POST", f"{_CUDA}/unregister", _cuda_unregister),
+        Route("GET", f"{_SYSTEM}/status", partial(_status, shared), near=True),
+        Route("GET", f"{_SYSTEM}/region/{{region}}/status", partial(_status, shared), near=True),
+        Route("POST", f"{_SYSTEM}/region/{{region}}/register", partial(_register, shared), near=True),
+        Route("POST", f"{_SYSTEM}/region/{{region}}/unregister", partial(_unregister, shared), near=True),
+        Route("POST", f"{_SYSTEM}/unregister", partial(_unregister, shared), near=True),
+        Route("GET", f"{_CUDA}/status", _cuda_status, near=True),
+        Route("GET", f"{_CUDA}/region/{{region}}/status", _cuda_status, near=True),
+        Route("POST", f"{_CUDA}/region/{{region}}/register", _cuda_register, near=True),
+        Route("POST", f"{_CUDA}/region/{{region}}/unregister", _cuda_unregister, near=True),
+        Route("POST", f"{_CUDA}/unregister", _cuda_unregister, near=True),
     )
 
 

@@ -33,12 +33,14 @@ class Route:
         pattern: such as "/v2/models/{model}/stats": each brace stands for one whole segment.
         handler: None: an inference, which the connection does itself, since its answer comes later.
         open: no token is asked for.
+        near: for programs of this machine: shared memory.
     """
 
     method: str
     pattern: str
     handler: Handler | None
     open: bool = False
+    near: bool = False
 
 
 class Table:

@@ -28,6 +28,7 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _python = PythonEvaluator()
+os.environ.pop("COLUMNS", None)  # whoever runs the tests: output is to be as wide as for a file
 
 
 def _run_block(example: Example) -> str | None:

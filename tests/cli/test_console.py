@@ -71,10 +71,13 @@ def test_there_is_no_bar_where_stderr_is_no_terminal(capsys: pytest.CaptureFixtu
 
 
 def test_a_line_for_each_stage_where_that_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress("optimising", 1, lines=True) as tell:
+    with progress("optimising", 1, lines_after=0) as tell:
         for what in ("a", "b", "a", "b", "c"):
             tell(0.5, what)
     assert capsys.readouterr() == ("", "optimising: a\noptimising: b\noptimising: c\n")
+    with progress("tuning", 1, lines_after=60) as tell:
+        tell(0.5, "a")
+    assert capsys.readouterr() == ("", "")
 
 
 def test_no_name_reaches_the_terminal_as_a_command_or_as_a_line_of_its_own(

@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -134,21 +135,25 @@ def _width() -> int:
 
 
 @contextmanager
-def progress(title: str, total: float, *, lines: bool = False) -> Iterator[Callable[[float, str], None]]:
+def progress(
+    title: str, total: float, *, lines_after: float | None = None
+) -> Iterator[Callable[[float, str], None]]:
     """A bar on stderr, for what takes longer than two seconds; nothing where stderr is no terminal.
 
     Args:
         title: what takes so long.
         total: how much there is to do.
-        lines: where stderr is no terminal, a line for each thing that goes on, as it comes up first.
+        lines_after: where stderr is no terminal, a line for each thing that goes on, as it comes up first, so
+            many seconds after the start; what is wrong with the input is told alone by then. None: nothing.
 
     Yields a function of (done so far, what is going on now).
     """
     if not sys.stderr.isatty():
         said: set[str] = set()
+        start = time.monotonic()
 
         def tell(done: float, what: str) -> None:
-            if lines and what not in said:
+            if lines_after is not None and time.monotonic() - start >= lines_after and what not in said:
                 said.add(what)
                 click.echo(f"{title}: {what}", err=True)
 

@@ -97,7 +97,7 @@ def command(
     from hotlap.passes import optimize
 
     chosen: list[Pass] | None = [make(text) for make, text in ctx.obj] or None
-    with progress("optimising", 1.0, lines=True) as tell:
+    with progress("optimising", 1.0, lines_after=0) as tell:
         done = optimize(
             model,
             chosen,

@@ -62,7 +62,7 @@ def command(
     """
     from hotlap.tune import Budget, tune
 
-    with progress("tuning", seconds, lines=True) as tell:
+    with progress("tuning", seconds, lines_after=0.5) as tell:
         tuning = tune(
             model,
             output,

@@ -27,12 +27,12 @@ METHOD = (
     "Each pass that changes the model, alone, and the default row of passes (`weights-out-of-inputs`, `cut`, "
     "`fold`, `flush-denormals`), as `hotlap optimize` runs them: on 64 real inputs a model, judged at "
     "`exact`, and where that says no at `close`. Ratio: p50 of the source divided by that of the result, "
-    "each opened as ONNX Runtime opens it with no options, so with its own fusions at each start; 10 fresh "
+    "each opened as ONNX Runtime opens it with no options, so with its own fusions at each start; 8 fresh "
     "processes a side. `bind-axes` binds every free axis to its size in the inputs, where they have one, "
     "and folds what follows. Half precision is judged by an emulation of a device that has it; on a CPU it "
     "proves nothing of speed."
 )
-FULL, QUICK = Workload(seconds=0.6, processes=10), Workload(seconds=0.1, warmup=0.02, processes=2)
+FULL, QUICK = Workload(seconds=0.5, processes=8), Workload(seconds=0.1, warmup=0.02, processes=2)
 ROWS, FEW = 64, 8
 KEPT = Path(__file__).resolve().parent / "results" / "optimise.trials.jsonl"
 RESULT = KEPT.with_name("optimise.json")

@@ -112,6 +112,13 @@ def test_context_switches_that_most_processes_had() -> None:
     assert doubts_of([*CALM, process(switches=100, wall_s=0.5)]) == ""
 
 
+def test_a_machine_whose_own_speed_changed() -> None:
+    changed = [process(order=n, overhead_s=3.6e-7 if n == 7 else 2e-7) for n in range(12)]
+    assert "an empty loop took up to 1.8 times as long in one as in another" in doubts_of(changed)
+    assert doubts_of([process(order=n, overhead_s=2e-7 * (1 + n / 40)) for n in range(12)]) == ""
+    assert doubts_of([process(order=n, overhead_s=None) for n in range(12)]) == ""
+
+
 def test_a_frequency_that_changed_and_one_that_nobody_knows() -> None:
     changed = [process(order=n, mhz=3000 - 30 * n) for n in range(12)]
     assert "frequency changed between processes: 2,670 to 3,000 MHz" in doubts_of(changed)

@@ -32,6 +32,8 @@ SWITCHES = 100.0
 """Involuntary context switches a second; a process that has its CPUs to itself has far fewer."""
 FREQUENCY = 0.95
 """The slowest process's frequency against the fastest one's."""
+SPEED = 1.4
+"""The slowest process's empty loop against the fastest one's, which hardly differ at one speed."""
 LATE = 0.05
 """Share of the median latency that the harness itself may be late by."""
 KEEPS_UP = 0.97
@@ -74,6 +76,7 @@ def measurement_doubts(processes: Sequence[ProcessResult]) -> tuple[str, ...]:
         _throttled(processes),
         _switched(processes),
         _frequency(processes),
+        _speed(processes),
         _late(processes),
         _drift(processes),
         _two_modes(processes),
@@ -179,6 +182,17 @@ def _frequency(processes: Sequence[ProcessResult]) -> str:
     if not known or min(known) >= FREQUENCY * max(known):
         return ""
     return f"the CPUs' frequency changed between processes: {min(known):,.0f} to {max(known):,.0f} MHz"
+
+
+def _speed(processes: Sequence[ProcessResult]) -> str:
+    """A virtual machine hides the frequency, and who else is on its cores; an empty loop shows both."""
+    known = [p.overhead_s for p in processes if p.overhead_s]
+    if not known or max(known) <= SPEED * min(known):
+        return ""
+    return (
+        f"the machine's own speed changed between processes: an empty loop took up to "
+        f"{max(known) / min(known):.1f} times as long in one as in another"
+    )
 
 
 def _late(processes: Sequence[ProcessResult]) -> str:

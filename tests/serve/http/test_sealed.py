@@ -179,3 +179,17 @@ def test_what_comes_with_the_end_of_the_handshake_is_taken(start: Serving, tls: 
                         got += end.read(65536)
                     except ssl.SSLWantReadError:
                         continue
+
+
+def test_who_goes_before_the_handshake_leaves_nothing_behind(
+    start: Serving, tls: Any, trust: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = {"head_time": 0.4, "write_time": 0.4}
+    with start(limits=limits, **tls) as server:
+        server._loop.call_soon_threadsafe(time.sleep, 0.2)  # type: ignore[union-attr]
+        for _ in range(5):  # they connect, and are gone when the loop takes them up
+            Client(server.url).socket.close()
+        with Client(server, context=trust) as client:  # it comes behind them
+            assert client.ask(get("/v2/health/live")).status == 200
+        until(lambda: not server._front.handshakes and not server._front.connections)
+    assert not caplog.records

@@ -20,7 +20,8 @@ class BusyPoll:
     A thread that sleeps until its socket has something takes as long to wake as a small model takes to run.
     So after an answer the loop looks again and again, other work of its own included, and sleeps only when
     nothing has come. It looks where that pays: each time that nothing came, it passes over twice as many
-    answers before it tries again, and it never looks while a lane computes, which may need the CPU.
+    answers before it tries again, and it never looks while a lane computes, which may need the CPU. What it did
+    not find itself, since it was there already, does not count for it.
 
     For the event loop's thread alone.
 
@@ -29,12 +30,13 @@ class BusyPoll:
         busy: whether requests are being computed.
     """
 
-    __slots__ = ("_awake", "_busy", "_loop", "_pass_over", "_span", "_until", "_vain")
+    __slots__ = ("_awake", "_busy", "_looked", "_loop", "_pass_over", "_span", "_until", "_vain")
 
     def __init__(self, span: float, busy: Callable[[], bool]) -> None:
         self._span, self._busy = int(span * 1e9), busy
         self._loop: asyncio.AbstractEventLoop | None = None
         self._awake = False
+        self._looked = False  # since it became awake
         self._until = 0
         self._vain = 0  # times in a row that nothing came
         self._pass_over = 0  # answers
@@ -44,22 +46,26 @@ class BusyPoll:
 
     def answered(self) -> None:
         """An answer was written."""
-        if self._awake:  # so this request came while the loop was looking
-            self._until = perf_counter_ns() + self._span
-            self._vain = 0
+        if self._awake:
+            if self._looked:  # so this request came while the loop was looking
+                self._until = perf_counter_ns() + self._span
+                self._vain = 0
         elif self._pass_over:
             self._pass_over -= 1
-        elif self._span and self._loop is not None:
+        elif self._span and self._loop is not None and not self._busy():
             self._until = perf_counter_ns() + self._span
-            self._awake = True
+            self._awake, self._looked = True, False
             self._loop.call_soon(self._look)
 
     def _look(self) -> None:
         """Once each time that the loop goes round: it does not sleep while this is to be called again."""
         assert self._loop is not None
         if self._busy():
-            self._awake, self._vain = False, 0
+            self._awake = False
+            if self._looked:  # nothing was computed when it became awake: it found this request
+                self._vain = 0
         elif perf_counter_ns() < self._until:
+            self._looked = True
             self._loop.call_soon(self._look)
         else:
             self._awake = False

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hotlap.cpus import cpu_budget
 from hotlap.serve import busy_poll
-from hotlap.serve.busy_poll import BusyPoll
+from hotlap.serve.busy_poll import SPAN, BusyPoll, usual_span
+from hotlap.serve.serving import Server
+from tests.machine import trees
+from tests.serve.made import served
 
 
 class Loop:
@@ -156,3 +162,23 @@ def test_a_real_loop_goes_round_and_then_sleeps() -> None:
     looked, slept = asyncio.run(main())
     assert looked > 10
     assert 1 <= slept < 10
+
+
+@pytest.mark.parametrize(
+    ("record", "span"),
+    [
+        (trees.kubernetes_v1, 0.0),  # 0.5 CPUs
+        (trees.systemd_slice, 0.0),  # 1.5
+        (trees.docker_v2, SPAN),  # 2
+        (trees.no_quota, SPAN),
+    ],
+)
+def test_under_a_small_quota_it_looks_only_where_that_is_asked_for(
+    record: Callable[[Path], Path], span: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = cpu_budget(record(tmp_path))
+    monkeypatch.setattr(busy_poll, "cpu_budget", lambda root: budget)
+    assert usual_span() == span
+    for given, taken in ((None, span), (0.0, 0.0), (200e-6, 200e-6)):
+        with contextlib.closing(Server([served()], busy_poll=given)) as server:
+            assert server._front.busy_poll._span == int(taken * 1e9)

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter_ns
 
-__all__ = ["SPAN", "BusyPoll"]
+from hotlap.cpus import cpu_budget
+
+__all__ = ["SPAN", "BusyPoll", "usual_span"]
 
 SPAN = 100e-6
 """Seconds. A client that asks again as soon as it has its answer does so within this, even from a virtual
 machine's other CPU; one that asks later loses the 20 to 50 µs of a wake-up among more than as many again."""
 _MOST_PASSED_OVER = 1024
+_LEAST_QUOTA = 2.0
+"""CPUs' worth of time. Looking takes up to one, and a process that has used up its quota stands still for the
+rest of the period: tens of milliseconds, for a wake-up that was saved."""
+
+
+def usual_span(root: Path = Path("/")) -> float:
+    """Seconds to stay awake where nobody says how many: `SPAN`, or 0 under a small quota of CPU time.
+
+    Args:
+        root: as `cpu_budget` takes it.
+    """
+    quota = cpu_budget(root).quota
+    return SPAN if quota is None or quota >= _LEAST_QUOTA else 0.0
 
 
 class BusyPoll:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+import numpy as np
+
 from hotlap.serve.served import Served
 from tests.serve.http.wired import (
     INFER,
@@ -86,6 +88,19 @@ def test_an_answer_that_cannot_be_told_is_no_answer() -> None:
     with serving(one) as server, Client(server) as client:
         assert client.ask(post(infer(1.0))).status == 500
         assert counts(one) == {"failed": 1}
+
+
+def test_a_model_that_fails_is_told_so_whatever_waits_to_be_read() -> None:
+    def large_or_failed(feed: Feed) -> Feed:
+        return {"y": np.repeat(fails_on_two(feed)["y"], 500_000, axis=0)}
+
+    one = model(large_or_failed)
+    with serving(one, limits={"answers": 1_000_000}) as server, Client(server, small=True) as lazy:
+        lazy.send(post(infer(1.0)))
+        until(lambda: server._front.answers > 1_000_000)
+        with Client(server) as client:
+            assert client.ask(post(infer(2.0))).status == 500
+        assert counts(one) == {"ok": 1, "failed": 1}
 
 
 def test_full_queues_deadlines_and_clients_that_go() -> None:

@@ -203,7 +203,7 @@ class Connection(Arrival):
         asked = self._asked
         assert asked is not None
         try:
-            if self._front.answers:
+            if self._front.answers and job.error is None:
                 self._check_room(job)
             reply = self._front.inference.finish(asked, job)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told

@@ -36,8 +36,8 @@ class BusyPoll:
     A thread that sleeps until its socket has something takes as long to wake as a small model takes to run.
     So after an answer the loop looks again and again, other work of its own included, and sleeps only when
     nothing has come. It looks where that pays: each time that nothing came, it passes over twice as many
-    answers before it tries again, and it never looks while a lane computes, which may need the CPU. What it did
-    not find itself, since it was there already, does not count for it.
+    answers before it tries again, and it never looks while a lane computes, which may need the CPU. What it
+    did not find itself, since it was there already, does not count for it.
 
     For the event loop's thread alone.
 

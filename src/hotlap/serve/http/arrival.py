@@ -200,9 +200,10 @@ class Arrival(asyncio.BufferedProtocol):
         front = self._front
         self._asked = None  # of the request before, which must not be counted for this one
         self._route, self._match = front.table.find(head.method, head.path)
-        front.authorise(self._route, head.headers, unix=self._route.near and self._unix())
+        near = front.near(head.headers, unix=self._unix())
+        front.authorise(self._route, head.headers, near=near)
         if self._route.handler is None:
-            self._asked = front.inference.asked(self._match, head.headers)
+            self._asked = front.inference.asked(self._match, head.headers, near=near)
         if head.length > front.limits.body:
             error = BodyTooLarge(
                 f"the body has {head.length:,} bytes, at most {front.limits.body:,} are taken"

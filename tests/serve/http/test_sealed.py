@@ -6,6 +6,7 @@ import gc
 import ssl
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +194,18 @@ def test_who_goes_before_the_handshake_leaves_nothing_behind(
             assert client.ask(get("/v2/health/live")).status == 200
         until(lambda: not server._front.handshakes and not server._front.connections)
     assert not caplog.records
+
+
+def test_handshakes_that_go_on_count_among_the_connections(start: Serving, tls: Any, trust: Any) -> None:
+    with start(limits={"connections": 2}, **tls) as server:
+        with ExitStack() as stack:
+            whole = stack.enter_context(Client(server, context=trust))
+            assert whole.ask(get("/v2/health/live")).status == 200
+            silent = [stack.enter_context(Client(server.url)) for _ in range(5)]
+            for one in silent[1:]:
+                assert one.ended()
+            assert len(server._front.handshakes) == 1
+            assert whole.ask(get("/v2/health/live")).status == 200
+        until(lambda: not server._front.handshakes and not server._front.connections)
+        with Client(server, context=trust) as client:
+            assert client.ask(get("/v2/health/live")).status == 200

@@ -16,7 +16,7 @@ class Limits:
     """Sizes in bytes, times in seconds. Times are kept to within about half a second.
 
     Attributes:
-        connections: open at the same time.
+        connections: open at the same time, handshakes of TLS that are going on included.
         head: of the request line and the header lines together.
         headers: header lines.
         address: of the path and the query together.

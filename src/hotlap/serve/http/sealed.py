@@ -82,13 +82,17 @@ class Handshake(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._below = transport
-        self._front.handshakes.add(self)
+        front = self._front
+        if len(front.connections) + len(front.handshakes) >= front.limits.connections:
+            self._below.abort()  # why could be told through TLS alone
+            return
+        front.handshakes.add(self)
         self._coming = asyncio.get_running_loop().start_tls(
             transport,  # type: ignore[arg-type]
             self,
             self._context,
             server_side=True,
-            ssl_handshake_timeout=self._front.limits.head_time,
+            ssl_handshake_timeout=front.limits.head_time,
             ssl_shutdown_timeout=_NEVER,
         )
         # Its first step is made at once and not by a task: bytes that came before it would go astray.

@@ -29,6 +29,40 @@ def test_its_own_page_and_its_own_address_pass(host: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("http://h", "h:80"),
+        ("http://h:80", "h"),
+        ("https://h", "h:443"),
+        ("https://H:443", "h"),
+        ("http://[::1]", "[::1]:80"),
+        ("http://h:8000", "h:8000"),
+        ("https://h:80", "h:80"),
+    ],
+)
+def test_the_usual_port_may_be_left_out(origin: str, host: str) -> None:
+    check_origin({b"host": host.encode(), b"origin": origin.encode()})
+
+
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("http://h:443", "h"),
+        ("http://h", "h:443"),
+        ("https://h", "h:80"),
+        ("https://h:80", "h"),
+        ("http://h:8000", "h"),
+        ("http://h", "h:8080"),
+        ("http://", ":80"),
+        ("ws://h", "h:80"),
+    ],
+)
+def test_another_port_is_another_origin(origin: str, host: str) -> None:
+    with pytest.raises(Forbidden):
+        check_origin({b"host": host.encode(), b"origin": origin.encode()})
+
+
+@pytest.mark.parametrize(
     "origin", [b"http://evil.example", b"null", b"", b"https://127.0.0.1:8001", b"file://"]
 )
 def test_a_page_from_elsewhere_does_not(origin: bytes) -> None:

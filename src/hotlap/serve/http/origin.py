@@ -14,6 +14,8 @@ from hotlap.serve.status import Forbidden
 
 __all__ = ["by_address", "check_origin"]
 
+_USUAL_PORTS = {b"http": b":80", b"https": b":443"}
+
 
 def check_origin(headers: Headers) -> None:
     """
@@ -23,7 +25,10 @@ def check_origin(headers: Headers) -> None:
     origin = headers.get(b"origin")
     if origin is None:
         return
-    if origin.partition(b"://")[2].lower() != headers.get(b"host", b"").lower():
+    scheme, _, own = origin.lower().partition(b"://")
+    port = _USUAL_PORTS.get(scheme, b"")  # browsers leave it out; proxies and some clients write it in Host
+    host = headers.get(b"host", b"").lower()
+    if not own or own.removesuffix(port) != host.removesuffix(port):
         raise Forbidden("web pages of another origin may not use this server: it asks for no token")
 
 

@@ -123,6 +123,16 @@ def test_a_process_that_only_serves_hides_what_stays_from_the_collector(
     assert frozen[0] > 0 and gc.get_freeze_count() == 0
 
 
+def test_what_the_program_has_frozen_itself_stays_so(thawed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_stop_at_signals", lambda loop, stop: None)
+    listener = Listener()
+    listener.add_port("127.0.0.1", 0)
+    gc.freeze()
+    before = gc.get_freeze_count()
+    module.serve([model()], listener, ready=Server.stop)
+    assert 0 < gc.get_freeze_count() <= before
+
+
 def test_many_may_wait_to_be_taken_up(uvloop: bool) -> None:
     """The event loops bound them to a hundred."""
     gate = Gated()

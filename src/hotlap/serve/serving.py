@@ -249,19 +249,24 @@ def serve(
     """
     limits = more.pop("limits", None) or Limits()
     server = Server(models, listener, limits=_within_files(limits), **more)
+    froze = False
 
     def warm() -> None:
         # This process does nothing else, and what is there now stays: without this each full collection would
-        # walk through all of it again.
-        gc.collect()
-        gc.freeze()
+        # walk through all of it again. What the program has frozen itself could not be told from it.
+        nonlocal froze
+        if not gc.get_freeze_count():
+            gc.collect()
+            gc.freeze()
+            froze = True
         if ready is not None:
             ready(server)
 
     try:
         server.run(warm, signals=True)
     finally:
-        gc.unfreeze()
+        if froze:
+            gc.unfreeze()
 
 
 def _within_files(limits: Limits) -> Limits:

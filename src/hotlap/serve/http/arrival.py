@@ -263,7 +263,8 @@ class Arrival(asyncio.BufferedProtocol):
         self._filled = len(tail)
         self._body[: self._filled] = tail
         self._phase = FILLING
-        self._hold(self._filled)
+        front.bodies += self._filled  # it fits, as the whole does
+        self._held = self._filled
         if head.expects and not tail:
             self._transport.write(CONTINUE)
         tail.clear()

@@ -260,7 +260,8 @@ def test_bfloat16_goes_through_shared_memory(tmp_path: Path, max_batch: int) -> 
     models = load([model_path], instead={"lanes": 1, "max_batch": max_batch, "inline": max_batch == 1})
     try:
         with Server(models) as server, Client(server) as client:
-            assert client.ask(register.replace(b"Host: h", b"Host: localhost")).status == 200
+            register, request = (r.replace(b"Host: h", b"Host: localhost") for r in (register, request))
+            assert client.ask(register).status == 200
             answer = client.ask(request)
             assert answer.status == 200, answer.body
             assert key.read_bytes() == numbers.tobytes() * 2

@@ -134,7 +134,8 @@ class Server:
     # ── in a thread of its own ────────────────────────────────────────────────────────────────────────
 
     def start(self) -> Self:
-        """Serves in another thread; returns once every model is warm.
+        """Serves in another thread; returns once every model is warm, or once the server has ended because
+        `stop` was called before that.
 
         Raises:
             What `run` raises before it is ready.

@@ -25,7 +25,8 @@ class Limits:
             One that no longer fits, half-way too, is refused (429), and its connection closed.
         answers: of all answers that wait for their clients to read them; more are refused.
         elements: of all inputs of a request together.
-        head_time: from the first byte of a head, or from the connection's start, to the head's last byte.
+        head_time: from the first byte of a head, or from the connection's start, to the head's last byte;
+            for a handshake of TLS, and then again for the first head.
         body_time: for a body, besides what `least_rate` gives it.
         least_rate: bytes a second that a body must come at, over all of its time.
         idle_time: between two requests of a connection.

@@ -123,6 +123,16 @@ def test_a_process_that_only_serves_hides_what_stays_from_the_collector(
     assert frozen[0] > 0 and gc.get_freeze_count() == 0
 
 
+def test_what_the_program_has_frozen_itself_stays_so(thawed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_stop_at_signals", lambda loop, stop: None)
+    listener = Listener()
+    listener.add_port("127.0.0.1", 0)
+    gc.freeze()
+    before = gc.get_freeze_count()
+    module.serve([model()], listener, ready=Server.stop)
+    assert 0 < gc.get_freeze_count() <= before
+
+
 def test_many_may_wait_to_be_taken_up(uvloop: bool) -> None:
     """The event loops bound them to a hundred."""
     gate = Gated()
@@ -250,7 +260,8 @@ def test_bfloat16_goes_through_shared_memory(tmp_path: Path, max_batch: int) -> 
     models = load([model_path], instead={"lanes": 1, "max_batch": max_batch, "inline": max_batch == 1})
     try:
         with Server(models) as server, Client(server) as client:
-            assert client.ask(register.replace(b"Host: h", b"Host: localhost")).status == 200
+            register, request = (r.replace(b"Host: h", b"Host: localhost") for r in (register, request))
+            assert client.ask(register).status == 200
             answer = client.ask(request)
             assert answer.status == 200, answer.body
             assert key.read_bytes() == numbers.tobytes() * 2

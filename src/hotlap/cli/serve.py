@@ -90,7 +90,7 @@ _log = logging.getLogger("hotlap.serve")
     metavar="TIME",
     type=DURATION,
     help="After an answer, look so long for the next request before sleeping, while that pays; 0: never."
-    "  [default: 100us]",
+    "  [default: 100us; 0 under a quota of less than 2 CPUs]",
 )
 @click.option("--uvloop/--no-uvloop", default=None, help="Run on uvloop.  [default: where it is installed]")
 @click.option(
@@ -129,7 +129,6 @@ def command(
     Once every model is warm, a line on stdout says where. The first SIGTERM or Ctrl-C lets what was
     accepted be answered; the second ends the process at once.
     """
-    from hotlap.serve.busy_poll import SPAN
     from hotlap.serve.http.head import load_parser
     from hotlap.serve.http.tls import context
     from hotlap.serve.listening import Listener
@@ -168,7 +167,7 @@ def command(
             limits=_limits(max_body, max_connections),
             shared=None if shared_memory is None else SharedMemory(allowed=shared_memory),
             drain=drain,
-            busy_poll=SPAN if busy_poll is None else busy_poll,
+            busy_poll=busy_poll,
             uvloop=uvloop,
         )
     finally:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from hotlap.errors import MissingExtra, UsageError
-from hotlap.serve.busy_poll import SPAN
+from hotlap.serve.busy_poll import usual_span
 from hotlap.serve.engine import Engine
 from hotlap.serve.http import admin, infer
 from hotlap.serve.http.connection import Connection
@@ -59,7 +59,7 @@ class Server:
         limits: Limits | None = None,
         shared: SharedMemory | None = None,
         drain: float = 30.0,
-        busy_poll: float = SPAN,
+        busy_poll: float | None = None,
         uvloop: bool | None = None,
     ) -> None:
         """
@@ -70,7 +70,8 @@ class Server:
             token: that every request must bear, but those for health; None: none is asked for.
             drain: seconds that accepted requests may take once the server is asked to end.
             busy_poll: seconds that the event loop looks for the next request, after an answer, before it
-                sleeps, where requests come within them; 0: it sleeps at once.
+                sleeps, where requests come within them; 0: it sleeps at once. None: 0 under a quota of less
+                than 2 CPUs, else 100 µs.
             uvloop: whether to run on it; None: where it is installed.
 
         Raises:
@@ -89,7 +90,7 @@ class Server:
             limits or Limits(),
             shared,
             token=token,
-            busy_poll=busy_poll,
+            busy_poll=usual_span() if busy_poll is None else busy_poll,
         )
         if listener is None:
             listener = Listener()
@@ -133,7 +134,8 @@ class Server:
     # ── in a thread of its own ────────────────────────────────────────────────────────────────────────
 
     def start(self) -> Self:
-        """Serves in another thread; returns once every model is warm.
+        """Serves in another thread; returns once every model is warm, or once the server has ended because
+        `stop` was called before that.
 
         Raises:
             What `run` raises before it is ready.
@@ -248,19 +250,24 @@ def serve(
     """
     limits = more.pop("limits", None) or Limits()
     server = Server(models, listener, limits=_within_files(limits), **more)
+    froze = False
 
     def warm() -> None:
         # This process does nothing else, and what is there now stays: without this each full collection would
-        # walk through all of it again.
-        gc.collect()
-        gc.freeze()
+        # walk through all of it again. What the program has frozen itself could not be told from it.
+        nonlocal froze
+        if not gc.get_freeze_count():
+            gc.collect()
+            gc.freeze()
+            froze = True
         if ready is not None:
             ready(server)
 
     try:
         server.run(warm, signals=True)
     finally:
-        gc.unfreeze()
+        if froze:
+            gc.unfreeze()
 
 
 def _within_files(limits: Limits) -> Limits:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from hotlap import errors
 
 __all__ = [
+    "NOT_NEAR",
     "STATUS",
     "AddressTooLong",
     "BodyTooLarge",
@@ -59,6 +60,10 @@ class Unauthorized(Refused):
 
 class Forbidden(Refused):
     """A web page from elsewhere makes the request, and no token says that it may."""
+
+
+NOT_NEAR = "shared memory is for who asks for this machine by address, or as localhost"
+"""Said with Forbidden."""
 
 
 class Unknown(Refused):

@@ -49,6 +49,45 @@ def test_a_chunked_body_may_be_cut_anywhere(client: Client) -> None:
     ok(client.answer(), 4.0)
 
 
+def test_a_refused_chunked_request_that_is_whole_leaves_the_connection_open(start: Serving) -> None:
+    gate = Gated()
+    served = model(gate, queue_requests=1)
+    with start(served) as server, Client(server) as busy, Client(server) as waits, Client(server) as client:
+        whole = chunked(infer(4.0), 7)
+        for head, status in (
+            (HEAD.replace(b"/m/", b"/nobody/"), 404),
+            (HEAD.replace(b"/v2/", b"/v9/"), 404),
+            (HEAD.replace(b"POST", b"PUT"), 405),
+            (HEAD.replace(b"Host: h", b"Host: h\r\nContent-Encoding: br"), 415),
+        ):
+            client.send(head + whole + post(infer(5.0)))
+            assert client.answer().status == status
+            ok(client.answer(), 5.0)
+        gate.open = False
+        busy.send(post(infer(1.0)))
+        assert gate.begun.acquire(timeout=20)
+        waits.send(post(infer(2.0)))
+        until(lambda: server.engine.inside == 2)
+        for _ in range(2):
+            assert client.ask(HEAD + whole).status == 429
+        served.ready = False
+        assert client.ask(HEAD + whole).status == 503
+        served.ready = gate.open = True
+        gate.go.release(2)
+        ok(busy.answer(), 1.0)
+        ok(waits.answer(), 2.0)
+        ok(client.ask(HEAD + whole), 4.0)
+
+
+def test_a_refused_chunked_request_that_is_not_whole_ends_the_connection(start: Serving) -> None:
+    cut = chunked(infer(4.0), 7)[:-9]
+    for head in (HEAD.replace(b"/m/", b"/nobody/"), HEAD.replace(b"/v2/", b"/v9/")):
+        with start() as server, Client(server) as client:
+            answer = client.ask(head + cut)
+            assert (answer.status, answer.headers["connection"]) == (404, "close")
+            assert client.ended()
+
+
 def test_a_client_that_asks_whether_to_go_on_is_told_so(client: Client) -> None:
     body = infer(6.0)
     request = post(body, INFER, "Expect: 100-continue")

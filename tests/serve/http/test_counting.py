@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import threading
 from contextlib import ExitStack
 
+import numpy as np
+import pytest
+
+from hotlap.serve.http.arrival import CHUNKS, FILLING
 from hotlap.serve.served import Served
 from tests.serve.http.wired import (
     INFER,
@@ -88,6 +94,19 @@ def test_an_answer_that_cannot_be_told_is_no_answer() -> None:
         assert counts(one) == {"failed": 1}
 
 
+def test_a_model_that_fails_is_told_so_whatever_waits_to_be_read() -> None:
+    def large_or_failed(feed: Feed) -> Feed:
+        return {"y": np.repeat(fails_on_two(feed)["y"], 500_000, axis=0)}
+
+    one = model(large_or_failed)
+    with serving(one, limits={"answers": 1_000_000}) as server, Client(server, small=True) as lazy:
+        lazy.send(post(infer(1.0)))
+        until(lambda: server._front.answers > 1_000_000)
+        with Client(server) as client:
+            assert client.ask(post(infer(2.0))).status == 500
+        assert counts(one) == {"ok": 1, "failed": 1}
+
+
 def test_full_queues_deadlines_and_clients_that_go() -> None:
     gate = Gated()
     one = model(gate, queue_requests=1)
@@ -114,3 +133,53 @@ def test_models_are_counted_apart() -> None:
         for path in ("m", "n", "n"):
             assert client.ask(post(infer(1.0), f"/v2/models/{path}/infer")).status == 200
         assert [counts(one) for one in both] == [{"ok": 1}, {"ok": 2}]
+
+
+def test_clients_that_go_before_the_request_is_whole() -> None:
+    one = model()
+    chunked = get(INFER, "Transfer-Encoding: chunked", method="POST")
+    with serving(one) as server:
+        for number, request in enumerate((post(b"x", length=1000), chunked + b"5\r\nabc"), 1):
+            with Client(server) as client:
+                client.send(request)
+                until(lambda: len(server._front.connections) == 1)
+                until(lambda: all(c._phase in (FILLING, CHUNKS) for c in server._front.connections))
+            until(lambda: not server._front.connections)
+            assert counts(one) == {"dropped": number}
+        with Client(server) as client:  # it asked no model
+            client.send(post(b"x", "/v2/logging", length=1000))
+            until(lambda: len(server._front.connections) == 1)
+        with Client(server) as client:  # there is no request
+            client.send(b"POST ")
+            until(lambda: len(server._front.connections) == 1)
+        until(lambda: not server._front.connections)
+        assert counts(one) == {"dropped": 2}
+
+
+@pytest.mark.parametrize("side", ["unpacked", "packed"])
+def test_clients_that_go_while_something_is_packed_or_unpacked(
+    side: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = model()
+    begun, go = threading.Event(), threading.Event()
+    with serving(one) as server:
+        inference = server._front.inference
+        work = getattr(inference, side)
+
+        def waits(*given: object) -> object:
+            begun.set()
+            assert go.wait(20)
+            return work(*given)
+
+        monkeypatch.setattr(inference, side, waits)
+        body = infer(*np.random.default_rng(0).random(5_000).tolist())
+        with Client(server) as client:
+            if side == "unpacked":
+                client.send(post(gzip.compress(body), INFER, "Content-Encoding: gzip"))
+            else:
+                client.send(post(body, INFER, "Accept-Encoding: gzip"))
+            assert begun.wait(20)
+            client.vanish()
+            until(lambda: not server._front.connections)
+        go.set()
+        assert counts(one) == {"dropped" if side == "unpacked" else "ok": 1}

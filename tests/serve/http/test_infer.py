@@ -42,7 +42,7 @@ def inference(shared: SharedMemory) -> Inference:
 
 def asked(inference: Inference, name: str = "m", **headers: str) -> Asked:
     return inference.asked(
-        {"model": name}, {k.replace("_", "-").encode(): v.encode() for k, v in headers.items()}
+        {"model": name}, {k.replace("_", "-").encode(): v.encode() for k, v in headers.items()}, near=True
     )
 
 
@@ -67,7 +67,7 @@ def run(inference: Inference, ask: Asked, body: bytes) -> tuple[Any, dict[bytes,
 
 
 def test_a_head_is_read_once(inference: Inference) -> None:
-    assert asked(inference) == Asked("m", None, None, "", "")
+    assert asked(inference) == Asked("m", None, None, "", "", True)
     ask = inference.asked(
         {"model": "m", "version": "1"},
         {
@@ -75,8 +75,9 @@ def test_a_head_is_read_once(inference: Inference) -> None:
             b"content-encoding": b"X-GZIP",
             b"accept-encoding": b" deflate ",
         },
+        near=False,
     )
-    assert ask == Asked("m", "1", 12, "gzip", "deflate")
+    assert ask == Asked("m", "1", 12, "gzip", "deflate", False)
     assert asked(inference, content_encoding="identity").encoding == ""
 
 
@@ -142,7 +143,7 @@ def test_an_unknown_model_or_version_is_told(inference: Inference) -> None:
     with pytest.raises(Unknown, match=r'no model "lenghts" is served \(did you mean "lengths"'):
         inference.begin(asked(inference, "lenghts"), b"", 1, print)
     with pytest.raises(Unknown, match="has version 1"):
-        inference.begin(inference.asked({"model": "m", "version": "3"}, {}), infer(1.0), 1, print)
+        inference.begin(inference.asked({"model": "m", "version": "3"}, {}, near=True), infer(1.0), 1, print)
 
 
 def test_no_more_elements_than_are_taken(shared: SharedMemory) -> None:

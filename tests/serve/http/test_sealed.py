@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import logging
 import ssl
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,11 @@ def tls(pem: tuple[Path, Path]) -> dict[str, ssl.SSLContext]:
 @pytest.fixture
 def trust(pem: tuple[Path, Path]) -> ssl.SSLContext:
     return trusting(pem[0])
+
+
+def complaints(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    """Besides what is told anyway where somebody has asked for it."""
+    return [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 def test_an_answer_that_is_being_read_is_read_whole_though_the_server_ends(
@@ -128,7 +135,7 @@ def test_a_client_that_says_farewell_does_not_stop_the_clock(
             assert idle.ask(get("/v2/health/live")).status == 200
             assert idle.ended()
         until(lambda: not server._front.connections)
-    assert not caplog.records
+    assert not complaints(caplog)
 
 
 def test_idle_clients_do_not_hold_up_the_end(start: Serving, tls: Any, trust: Any) -> None:
@@ -153,7 +160,7 @@ def test_who_is_in_the_middle_of_a_handshake_is_cut_at_the_end(
         server.close()
         assert half.ended() and none.ended()
     gc.collect()
-    assert not caplog.records
+    assert not complaints(caplog)
 
 
 def test_what_comes_with_the_end_of_the_handshake_is_taken(start: Serving, tls: Any, trust: Any) -> None:
@@ -179,3 +186,32 @@ def test_what_comes_with_the_end_of_the_handshake_is_taken(start: Serving, tls: 
                         got += end.read(65536)
                     except ssl.SSLWantReadError:
                         continue
+
+
+def test_who_goes_before_the_handshake_leaves_nothing_behind(
+    start: Serving, tls: Any, trust: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = {"head_time": 0.4, "write_time": 0.4}
+    with start(limits=limits, **tls) as server:
+        server._loop.call_soon_threadsafe(time.sleep, 0.2)  # type: ignore[union-attr]
+        for _ in range(5):  # they connect, and are gone when the loop takes them up
+            Client(server.url).socket.close()
+        with Client(server, context=trust) as client:  # it comes behind them
+            assert client.ask(get("/v2/health/live")).status == 200
+        until(lambda: not server._front.handshakes and not server._front.connections)
+    assert not complaints(caplog)
+
+
+def test_handshakes_that_go_on_count_among_the_connections(start: Serving, tls: Any, trust: Any) -> None:
+    with start(limits={"connections": 2}, **tls) as server:
+        with ExitStack() as stack:
+            whole = stack.enter_context(Client(server, context=trust))
+            assert whole.ask(get("/v2/health/live")).status == 200
+            silent = [stack.enter_context(Client(server.url)) for _ in range(5)]
+            for one in silent[1:]:
+                assert one.ended()
+            assert len(server._front.handshakes) == 1
+            assert whole.ask(get("/v2/health/live")).status == 200
+        until(lambda: not server._front.handshakes and not server._front.connections)
+        with Client(server, context=trust) as client:
+            assert client.ask(get("/v2/health/live")).status == 200

@@ -200,9 +200,10 @@ class Arrival(asyncio.BufferedProtocol):
         front = self._front
         self._asked = None  # of the request before, which must not be counted for this one
         self._route, self._match = front.table.find(head.method, head.path)
-        front.authorise(self._route, head.headers, unix=self._route.near and self._unix())
+        near = front.near(head.headers, unix=self._unix())
+        front.authorise(self._route, head.headers, near=near)
         if self._route.handler is None:
-            self._asked = front.inference.asked(self._match, head.headers)
+            self._asked = front.inference.asked(self._match, head.headers, near=near)
         if head.length > front.limits.body:
             error = BodyTooLarge(
                 f"the body has {head.length:,} bytes, at most {front.limits.body:,} are taken"
@@ -216,15 +217,29 @@ class Arrival(asyncio.BufferedProtocol):
 
     def _turn_away(self, head: Head, error: Refused) -> None:
         """Refuses a request whose head is sound: the connection may go on where the body is there already."""
-        if head.chunked or head.length > len(self._tail):
+        if not self._skip_body(head):
             self._refuse(error)
             return
-        del self._tail[: head.length]
         reply = refusal(error)
         if head.path == b"*" or (head.method == "OPTIONS" and reply.status == 405):
             reply = Reply(204, headers=reply.headers)
         self._phase = BUSY
         self._answer(reply)
+
+    def _skip_body(self, head: Head) -> bool:
+        """Throws a body away, where it is there as a whole; returns whether it is."""
+        tail = self._tail
+        if not head.chunked:
+            there = head.length <= len(tail)
+            if there:
+                del tail[: head.length]
+            return there
+        chunks = Chunks(self._front.limits.body)
+        try:
+            tail[:] = chunks.feed(bytes(tail))
+        except Refused:
+            return False
+        return chunks.complete
 
     # ── a body ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -239,41 +254,52 @@ class Arrival(asyncio.BufferedProtocol):
             return
         self._since = front.now
         self._until = front.now + front.limits.body_time
+        if head.chunked:
+            self._take_chunks(head)
+            return
         if not (self._may_come(length) and self._fits(length)):
             return
-        if head.chunked:
-            self._chunks = Chunks(front.limits.body)
-            self._phase = CHUNKS
-        else:
-            self._body = _room(length, 0 if self._asked is None else self._asked.header_length or 0)
-            self._filled = len(tail)
-            self._body[: self._filled] = tail
-            self._phase = FILLING
-            self._hold(self._filled)
+        self._body = _room(length, 0 if self._asked is None else self._asked.header_length or 0)
+        self._filled = len(tail)
+        self._body[: self._filled] = tail
+        self._phase = FILLING
+        front.bodies += self._filled  # it fits, as the whole does
+        self._held = self._filled
         if head.expects and not tail:
             self._transport.write(CONTINUE)
-        data = bytes(tail)
         tail.clear()
-        if data and head.chunked:
-            self._chunk(data)
+
+    def _take_chunks(self, head: Head) -> None:
+        """A body that is there as a whole is treated as any: its request may be refused, and another come."""
+        chunks = Chunks(self._front.limits.body)
+        data = bytes(self._tail)
+        self._tail.clear()
+        if self._feed(chunks, data):
+            self._start(memoryview(chunks.body))
+        elif self._phase == IDLE and self._may_come(0) and self._hold(len(chunks.body)):
+            self._chunks = chunks
+            self._phase = CHUNKS
+            if head.expects and not data:
+                self._transport.write(CONTINUE)
 
     def _chunk(self, data: bytes) -> None:
         chunks = self._chunks
         assert chunks is not None
-        try:
-            rest = chunks.feed(data)
-        except Refused as error:
-            self._count(error)
-            self._refuse(error)
-            return
-        if not self._hold(len(chunks.body)):
-            return
-        if chunks.complete:
+        complete = self._feed(chunks, data)
+        if self._phase == CHUNKS and self._hold(len(chunks.body)) and complete:
             self._chunks = None
-            self._tail += rest
             self._phase = IDLE
             self._start(memoryview(chunks.body))
             self._advance()
+
+    def _feed(self, chunks: Chunks, data: bytes) -> bool:
+        """Returns whether the body is complete. What is none is refused: the connection's phase changes."""
+        try:
+            self._tail += chunks.feed(data)
+        except Refused as error:
+            self._count(error)
+            self._refuse(error)
+        return chunks.complete
 
     def _fast_enough(self, now: float) -> bool:
         """Whether the body may take longer; if so, until when it need not be asked again."""

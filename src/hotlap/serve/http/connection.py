@@ -7,8 +7,8 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from hotlap.errors import Overloaded
-from hotlap.serve.http.arrival import BUSY, CLOSED, CLOSING, IDLE, LINGER, Arrival
+from hotlap.errors import Cancelled, Overloaded
+from hotlap.serve.http.arrival import BUSY, CHUNKS, CLOSED, CLOSING, FILLING, IDLE, LINGER, Arrival
 from hotlap.serve.http.respond import CONTINUE, Reply, refusal, written
 from hotlap.serve.status import TooManyConnections, TooSlow
 
@@ -30,12 +30,13 @@ _CLOSE, _KEEP = b"Connection: close\r\n", b"Connection: keep-alive\r\n"
 class Connection(Arrival):
     """One client's connection."""
 
-    __slots__ = ("_aside_work", "_done", "_job", "_moved", "_unsent")
+    __slots__ = ("_aside_work", "_done", "_job", "_moved", "_unpacking", "_unsent")
 
     def __init__(self, front: Front) -> None:
         super().__init__(front)
         self._job: Job | None = None
         self._aside_work: asyncio.Future[Any] | None = None
+        self._unpacking = False
         self._done = self._computed
         self._unsent = 0  # bytes of answers that waited at the last look
         self._moved = 0.0  # when they had last become fewer
@@ -63,6 +64,8 @@ class Connection(Arrival):
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._phase in (FILLING, CHUNKS) or self._unpacking:
+            self._count(Cancelled("the client went before its request was whole"))
         self._phase = CLOSED
         self._front.connections.discard(self)
         self._release()
@@ -159,6 +162,7 @@ class Connection(Arrival):
     # What makes functions stands apart from what every request goes through: it would cost there as well.
 
     def _unpack(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
+        self._unpacking = True
         self._aside(
             len(body) > _LONG_PACKED,
             lambda: self._front.inference.unpacked(asked, body),
@@ -184,6 +188,7 @@ class Connection(Arrival):
             self._refuse_inference(asked, error, arrived)
 
     def _submit_unpacked(self, asked: Asked, plain: bytes, arrived: int) -> None:
+        self._unpacking = False
         nbytes = self._held + len(plain)
         error = self._overloaded(nbytes)
         if error is not None:
@@ -194,6 +199,7 @@ class Connection(Arrival):
         self._submit(asked, plain, arrived)
 
     def _refuse_inference(self, asked: Asked, error: BaseException, arrived: int) -> None:
+        self._unpacking = False
         self._front.inference.refused(asked, error, arrived)
         self._answer(refusal(error))
 
@@ -203,7 +209,7 @@ class Connection(Arrival):
         asked = self._asked
         assert asked is not None
         try:
-            if self._front.answers:
+            if self._front.answers and job.error is None:
                 self._check_room(job)
             reply = self._front.inference.finish(asked, job)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told

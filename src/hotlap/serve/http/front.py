@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from hotlap.serve.busy_poll import SPAN, BusyPoll
 from hotlap.serve.http.infer import Inference
 from hotlap.serve.http.limits import Limits
-from hotlap.serve.http.origin import check_host, check_origin
+from hotlap.serve.http.origin import by_address, check_origin
 from hotlap.serve.http.routes import Headers, Route, Table
-from hotlap.serve.status import Unauthorized
+from hotlap.serve.status import NOT_NEAR, Forbidden, Unauthorized
 
 if TYPE_CHECKING:
     from hotlap.serve.engine import Engine
@@ -83,10 +83,18 @@ class Front:
         self._token = None if token is None else b"Bearer " + token.encode()
         self._timer: asyncio.TimerHandle | None = None
 
-    def authorise(self, route: Route, headers: Headers, *, unix: bool = False) -> None:
+    def near(self, headers: Headers, *, unix: bool) -> bool:
+        """Whether a request may have to do with shared memory: no web page makes it.
+
+        Args:
+            unix: it came through a Unix socket, which no browser can reach.
+        """
+        return unix or self._token is not None or by_address(headers)
+
+    def authorise(self, route: Route, headers: Headers, *, near: bool) -> None:
         """
         Args:
-            unix: the request came through a Unix socket, which no browser can reach.
+            near: as `near` says.
 
         Raises:
             Unauthorized: the address wants a token, and this one is not it.
@@ -94,8 +102,8 @@ class Front:
         """
         if self._token is None:
             check_origin(headers)
-            if route.near and not unix:
-                check_host(headers)
+            if route.near and not near:
+                raise Forbidden(NOT_NEAR)
             return
         if route.open:
             return

@@ -15,7 +15,7 @@ from hotlap.serve.http.respond import Reply, refusal
 from hotlap.serve.http.routes import Headers, Match, Route
 from hotlap.serve.job import Job, Timeline
 from hotlap.serve.served import Served
-from hotlap.serve.status import Malformed, Refused, Unsupported
+from hotlap.serve.status import NOT_NEAR, Forbidden, Malformed, Refused, Unsupported
 from hotlap.wire import (
     ENCODINGS,
     InferRequest,
@@ -49,6 +49,7 @@ class Asked:
         header_length: as `decode_infer` takes it.
         encoding: that the body is packed in; "": it is not.
         accepted: encoding that the answer is to be packed in; "": none.
+        near: it may name regions of shared memory, which somebody else may have registered.
     """
 
     model: str
@@ -56,6 +57,7 @@ class Asked:
     header_length: int | None
     encoding: str
     accepted: str
+    near: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +87,23 @@ class Inference:
         self._engine, self._limits, self._shared = engine, limits, shared
         self._doors = {m.name: _Door.of(m) for m in engine.models.values()}
 
-    def asked(self, match: Match, headers: Headers) -> Asked:
+    def asked(self, match: Match, headers: Headers, *, near: bool) -> Asked:
         """Reads what of the head concerns an inference. Counts what it refuses.
+
+        Args:
+            near: as `Asked.near`.
 
         Raises:
             Malformed: a length that is none.
             Unsupported: the body is packed in a way that is not read.
         """
         try:
-            return self._read_head(match, headers)
+            return self._read_head(match, headers, near)
         except Refused as error:
             self._refused(match["model"], error, perf_counter_ns())
             raise
 
-    def _read_head(self, match: Match, headers: Headers) -> Asked:
+    def _read_head(self, match: Match, headers: Headers, near: bool) -> Asked:
         length = headers.get(b"inference-header-content-length")
         if length is not None and not _NUMBER.fullmatch(length):
             raise Malformed("the header Inference-Header-Content-Length is no number")
@@ -114,6 +119,7 @@ class Inference:
             None if length is None else int(length),
             encoding,
             accepted if accepted in ENCODINGS else "",
+            near,
         )
 
     def check(self, asked: Asked, nbytes: int) -> None:
@@ -150,6 +156,7 @@ class Inference:
         Raises:
             Unknown: no such model or version.
             InputError, TooLarge: the request cannot be read, or does not fit the model.
+            Forbidden: it names regions of shared memory, and must not.
         """
         door = self._doors.get(asked.model)
         if door is None or asked.version is not None:
@@ -157,10 +164,12 @@ class Inference:
         request = decode_infer(body, asked.header_length, door.signature, most_elements=self._limits.elements)
         job = Job(door.model, request, done, timeline=Timeline(arrived, perf_counter_ns()))
         if request.regions:
+            _check_near(asked)
             self._read_checked(request, door.signature)
             job.read = self._shared.read_into
         for wanted in request.outputs:
             if wanted.region is not None:
+                _check_near(asked)
                 self._shared.check(wanted.region)
         return job
 
@@ -213,6 +222,11 @@ class Inference:
                 self._shared.write(wanted.region, [data])
                 written.append(wanted.name)
         return written
+
+
+def _check_near(asked: Asked) -> None:
+    if not asked.near:
+        raise Forbidden(NOT_NEAR)
 
 
 def _coding(value: bytes) -> str:

@@ -16,7 +16,7 @@ class Limits:
     """Sizes in bytes, times in seconds. Times are kept to within about half a second.
 
     Attributes:
-        connections: open at the same time.
+        connections: open at the same time, handshakes of TLS that are going on included.
         head: of the request line and the header lines together.
         headers: header lines.
         address: of the path and the query together.
@@ -25,7 +25,8 @@ class Limits:
             One that no longer fits, half-way too, is refused (429), and its connection closed.
         answers: of all answers that wait for their clients to read them; more are refused.
         elements: of all inputs of a request together.
-        head_time: from the first byte of a head, or from the connection's start, to the head's last byte.
+        head_time: from the first byte of a head, or from the connection's start, to the head's last byte;
+            for a handshake of TLS, and then again for the first head.
         body_time: for a body, besides what `least_rate` gives it.
         least_rate: bytes a second that a body must come at, over all of its time.
         idle_time: between two requests of a connection.

@@ -1,4 +1,4 @@
-"""Whether a request is made by a web page that has no business here: `check_host`, `check_origin`.
+"""Whether a request is made by a web page that has no business here: `by_address`, `check_origin`.
 
 A browser lets every page send simple requests to any address that its machine reaches, this server's on
 loopback too. It says so in the header Origin, which no page can change. A page whose name its owner has
@@ -12,7 +12,9 @@ import ipaddress
 from hotlap.serve.http.routes import Headers
 from hotlap.serve.status import Forbidden
 
-__all__ = ["check_host", "check_origin"]
+__all__ = ["by_address", "check_origin"]
+
+_USUAL_PORTS = {b"http": b":80", b"https": b":443"}
 
 
 def check_origin(headers: Headers) -> None:
@@ -23,18 +25,17 @@ def check_origin(headers: Headers) -> None:
     origin = headers.get(b"origin")
     if origin is None:
         return
-    if origin.partition(b"://")[2].lower() != headers.get(b"host", b"").lower():
+    scheme, _, own = origin.lower().partition(b"://")
+    port = _USUAL_PORTS.get(scheme, b"")  # browsers leave it out; proxies and some clients write it in Host
+    host = headers.get(b"host", b"").lower()
+    if not own or own.removesuffix(port) != host.removesuffix(port):
         raise Forbidden("web pages of another origin may not use this server: it asks for no token")
 
 
-def check_host(headers: Headers) -> None:
-    """
-    Raises:
-        Forbidden: the server was asked for by a name, other than localhost.
-    """
+def by_address(headers: Headers) -> bool:
+    """Whether the server was asked for by no name, other than localhost."""
     host = headers.get(b"host")
-    if host is not None and not _literal(host.decode("latin-1").lower()):
-        raise Forbidden("shared memory is for who asks for this machine by address, or as localhost")
+    return host is None or _literal(host.decode("latin-1").lower())
 
 
 def _literal(host: str) -> bool:

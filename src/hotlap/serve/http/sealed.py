@@ -82,13 +82,17 @@ class Handshake(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._below = transport
-        self._front.handshakes.add(self)
+        front = self._front
+        if len(front.connections) + len(front.handshakes) >= front.limits.connections:
+            self._below.abort()  # why could be told through TLS alone
+            return
+        front.handshakes.add(self)
         self._coming = asyncio.get_running_loop().start_tls(
             transport,  # type: ignore[arg-type]
             self,
             self._context,
             server_side=True,
-            ssl_handshake_timeout=self._front.limits.head_time,
+            ssl_handshake_timeout=front.limits.head_time,
             ssl_shutdown_timeout=_NEVER,
         )
         # Its first step is made at once and not by a task: bytes that came before it would go astray.
@@ -112,13 +116,22 @@ class Handshake(asyncio.Protocol):
     def _shaken(self, _: asyncio.Future[Any]) -> None:
         self._front.handshakes.discard(self)
         coming, self._coming = self._coming, None
+        transport = None
         try:
             coming.send(None)
         except StopIteration as made:
-            if made.value is not None and not self._lost:
-                self._begin(made.value)
+            transport = made.value
         except Exception as error:  # noqa: BLE001  the connection is closed: nobody is there to be told
             _log.debug("a client was not let in: %s", error)
+        # uvloop gives a transport even where the client has gone before the handshake: nobody would ever say
+        # of it that the connection is lost.
+        if transport is None or self._lost or self._below.is_closing():
+            return
+        try:
+            self._begin(transport)
+        except BaseException:
+            self._below.abort()
+            raise
 
     def _begin(self, transport: Any) -> None:
         connection = Sealed(self._front, self._below)

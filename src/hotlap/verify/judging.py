@@ -15,6 +15,7 @@ __all__ = [
     "close_failures",
     "exact_failures",
     "excess",
+    "guessed_columns",
     "not_finite",
     "not_finite_input",
     "said_close",
@@ -160,6 +161,15 @@ def not_finite(tallies: Tallies) -> list[str]:
         f'output "{t.name}": {t.alike:,} of {t.count:,} values are the same NaN or infinity on both sides'
         for t in tallies.tallies.values()
         if t.alike
+    ]
+
+
+def guessed_columns(tallies: Tallies) -> list[str]:
+    """A sentence for each output whose columns were compared without knowing what they hold."""
+    return [
+        f'output "{name}" is maps on one side and a tensor on the other, and neither file says which column '
+        "holds which label: they were taken in the sorted order of the labels"
+        for name in sorted(tallies.guessed)
     ]
 
 

@@ -13,6 +13,7 @@ from hotlap.errors import UsageError
 from hotlap.verify import judging
 from hotlap.verify.answers import Refused
 from hotlap.verify.calibration import measure, most
+from hotlap.verify.columns import Columns, known_columns
 from hotlap.verify.levels import ENOUGH_ROWS, NEAR, NOISE_FACTOR, UNSTEADY, level_named
 from hotlap.verify.metric import Metric, measured_change, split_labels
 from hotlap.verify.rows import rows_of, shapes_of
@@ -87,6 +88,7 @@ class Reference:
         self._noise: dict[str, Noise] | None = None
         self._judged = 0
         self._last: tuple[Target, str] | None = None
+        self._columns: Columns = {}
         self._sides = Sides(data, maker or target)
         try:
             self._answer()
@@ -134,7 +136,7 @@ class Reference:
         return self._noise
 
     def _compare(self, name: str, numbers: Sequence[int], known: Mapping[str, Noise]) -> Tallies:
-        tallies = Tallies(self._spans, known)
+        tallies = Tallies(self._spans, known, columns=self._columns)
         pairs = zip(
             numbers, self._sides.answers(FIRST, numbers), self._sides.answers(name, numbers), strict=True
         )
@@ -188,6 +190,9 @@ class Reference:
             asked = self._sides.one(candidate, name, refusals=True, names=list(outputs))
             self._sides.ask([asked], candidate.label, allowed)
             self._last = candidate, name
+            self._columns = known_columns(
+                self.target, candidate, outputs, next((a for a in self._sides.answers(name) if a), {})
+            )
         return self._last[1]
 
     def log_of(self, target: Target) -> str:
@@ -263,7 +268,11 @@ class Reference:
             worst=judging.worst(tallies) if tallies else "",
             worst_input=judging.worst_input(tallies) if tallies else None,
             not_finite_input=judging.not_finite_input(tallies) if tallies else None,
-            notes=(*judging.not_finite(tallies), *self._notes(level)) if tallies else (),
+            notes=(
+                (*judging.not_finite(tallies), *judging.guessed_columns(tallies), *self._notes(level))
+                if tallies
+                else ()
+            ),
         )
 
     def _notes(self, level: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hotlap.verify.answers import parts, same_table
+from hotlap.verify.columns import Columns, matched
 from hotlap.verify.span import Span
 from hotlap.verify.tally import Tally
 from hotlap.verify.verdict import Noise, OutputDiff
@@ -29,6 +30,8 @@ class Tallies:
         lost: in words, the first output that is missing or has another element type: what noise never does.
         outputs: by name of a part: the output that it is of.
         first_odd: number of the first input that was refused, or gave another form.
+        columns: what a tensor's columns hold, for outputs that are maps on the other side.
+        guessed: such outputs of which nobody says it.
     """
 
     spans: Mapping[str, Span]
@@ -40,6 +43,8 @@ class Tallies:
     lost: str | None = None
     outputs: dict[str, str] = field(default_factory=dict)
     first_odd: int | None = None
+    columns: Columns = field(default_factory=dict)
+    guessed: set[str] = field(default_factory=set)
 
     def refuse(self, number: int, told: str) -> None:
         """The candidate did not take input `number`."""
@@ -71,8 +76,20 @@ class Tallies:
                     self.lost = self.lost or told
                 self._reshape(number, name, told)
                 continue
+            if form != other:
+                others = self._in_order(name, form, other, others)
             for (label, a), (_, b) in zip(arrays, others, strict=True):
                 self.tallies[label].add(number, a, b)
+
+    def _in_order(
+        self, name: str, form: Any, other: Any, others: list[tuple[str, Any]]
+    ) -> list[tuple[str, Any]]:
+        """A tensor's columns beside those of maps, whose keys are sorted."""
+        ((label, array),) = others
+        array, sure = matched(form, other, array, self.columns.get(name, ()))
+        if not sure:
+            self.guessed.add(name)
+        return [(label, array)]
 
     def _reshape(self, number: int, name: str, told: str) -> None:
         self._odd(number)

@@ -50,6 +50,30 @@ def test_what_is_said_of_a_value_that_was_not_compared(tmp_path: Path) -> None:
     assert [(seen.agrees, seen.said) for seen in found.inputs] == [(None, "not looked at: no array")]
 
 
+def test_texts_are_compared(tmp_path: Path) -> None:
+    def made(name: str, *labels: str) -> Path:
+        nodes = [
+            tiny.node("ArgMax", ["x"], ["place"], axis=1, keepdims=0),
+            tiny.node("Gather", ["names", "place"], ["label"], name="named"),
+        ]
+        built = tiny.model(
+            nodes,
+            [tiny.info("x", T.FLOAT, ["N", 2])],
+            [tiny.info("label", T.STRING, ["N"])],
+            {"names": np.array(labels, object)},
+        )
+        return tiny.save(built, tmp_path / name)
+
+    one, two = made("one.onnx", "cat", "dog"), made("two.onnx", "cat", "god")
+    x = np.array([[1, 0], [0, 1]], np.float32)
+    found = bisect(request(tmp_path, one, two, x)).found
+    assert found is not None and found.node == 'Gather "named"' and found.place == "[1]"
+    assert (found.before, found.after) == ("'dog'", "'god'")
+    assert [seen.agrees for seen in found.inputs] == [False, True]
+    (tmp_path / "again").mkdir()
+    assert bisect(request(tmp_path / "again", one, one, x)).found is None
+
+
 def test_a_value_that_cannot_be_led_out_is_skipped_and_the_others_are_not(tmp_path: Path) -> None:
     """Text becomes no float64 on its way out of a branch."""
     graph = tiny.branch()

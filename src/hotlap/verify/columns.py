@@ -23,7 +23,7 @@ __all__ = ["Columns", "known_columns", "matched"]
 
 Array = npt.NDArray[Any]
 Columns = Mapping[str, Sequence[tuple[str, ...]]]
-"""Output to the labels of a tensor's columns as text, as one file and another say them, the surer one first."""
+"""Output to the labels of a tensor's columns as text, as both files say them, the surer one first."""
 
 
 def known_columns(one: Target, two: Target, outputs: Mapping[str, Any], others: Mapping[str, Any]) -> Columns:

@@ -17,6 +17,7 @@ from hotlap.model.graph import load_graph
 from hotlap.model.tap import Value, inlined, tapped
 from hotlap.model.walk import Scope, Walk
 from hotlap.plan.files import write_whole
+from hotlap.verify.answers import normal
 from hotlap.verify.noise import moved, unoptimised
 
 __all__ = ["Chunks", "Inside", "stored"]
@@ -63,7 +64,7 @@ class Inside:
         return file, names
 
     def answers(self, file: Path, names: dict[Value, str], feeds: list[Any]) -> list[dict[Value, Any]]:
-        """Each value on each feed.
+        """Each value on each feed, as `answers.normal` makes it.
 
         Raises:
             HotlapError: the copy does not load, or does not run.
@@ -73,7 +74,7 @@ class Inside:
             found = []
             for feed in feeds:
                 outputs = runner.run(feed)
-                found.append({at: outputs[name] for at, name in names.items()})
+                found.append({at: normal(outputs[name]) for at, name in names.items()})
             return found
         finally:
             getattr(runner, "close", lambda: None)()

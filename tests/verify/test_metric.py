@@ -146,6 +146,28 @@ def test_a_metric_may_fail_on_a_few_draws_but_not_on_many() -> None:
         measured_change(picky(0.25), FEEDS, side, side)
 
 
+@pytest.mark.parametrize(
+    ("cost", "seconds", "calls", "slow"),
+    [(0.01, math.inf, 500, False), (0.01, 4.0, 200, False), (0.01, 1.9, 1, True), (0.0, 0.0, 500, False)],
+)
+def test_a_metric_of_one_number_is_called_as_often_as_there_is_time(
+    cost: float, seconds: float, calls: int, slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = {"now": 0.0, "calls": -2}  # once for each side before anything is drawn
+
+    def metric(feeds: Any, given_outputs: Any) -> float:
+        clock["now"] += cost
+        clock["calls"] += 1
+        return mean(feeds, given_outputs)
+
+    monkeypatch.setattr("hotlap.verify.metric.time.monotonic", lambda: clock["now"])
+    a, b = np.linspace(0, 1, 40), np.linspace(0, 0.9, 40)
+    change = measured_change(metric, FEEDS, outputs(a), outputs(b), seconds=seconds)
+    assert clock["calls"] == pytest.approx(2 * calls, abs=2) and change.slow == slow
+    assert (change.low is None) == slow
+    assert ("takes too long to be called again and again" in change.label) == slow
+
+
 def test_labels_of_rows_are_cut_to_their_inputs() -> None:
     assert [list(part) for part in split_labels([1, 2, 3], [1, 2])] == [[1], [2, 3]]
     assert split_labels(["a", "b"], [4, 2]) == ["a", "b"]

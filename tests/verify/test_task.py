@@ -72,5 +72,7 @@ def test_without_an_interval_only_the_same_answers_pass(allowed: float) -> None:
         assert decision.reason.startswith("it cannot tell: the metric went from 0.9 to ")
         assert decision.reason.endswith(f"fewer than 6 show no spread); {allowed:g} is allowed")
         assert decision.unlock is not None and decision.unlock.startswith("give more data: 6 inputs or more")
+    slow = decided(change(0.001, None, None, slow=True), allowed, lambda: False)
+    assert slow.undecided and slow.unlock is not None and "then it is called once" in slow.unlock
     odd = decided(change(0.001, None, None), allowed, lambda: False)
     assert odd.undecided and odd.unlock is not None and "finite numbers" in odd.unlock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -55,6 +56,7 @@ class Reference:
         maker: whose signature inputs are made to fit; None: the target's.
         names: what the outputs are called, where the target is a callable that gives them without names.
         noise_seconds: about how long measuring the noise may take; slow models are measured on fewer inputs.
+        metric_seconds: about how long a metric of one number may be called again and again; each time.
         timeout: seconds after which a process counts as hung, beside what the reference itself took.
 
     Raises:
@@ -78,6 +80,7 @@ class Reference:
         maker: Target | None = None,
         names: Sequence[str] = (),
         noise_seconds: float = 20.0,
+        metric_seconds: float = math.inf,
         timeout: float = 120.0,
     ) -> None:
         self.target = target
@@ -85,6 +88,7 @@ class Reference:
         self.metric, self.max_drop, self._labels = metric, max_drop, labels
         self._names = tuple(names)
         self._noise_seconds, self._timeout = noise_seconds, timeout
+        self._metric_seconds = metric_seconds
         self._noise: dict[str, Noise] | None = None
         self._judged = 0
         self._last: tuple[Target, str] | None = None
@@ -235,7 +239,9 @@ class Reference:
             self._sides.answers(name),
         )
         feeds, before, after = (list(side) for side in sides)
-        change = measured_change(self.metric, feeds, before, after, self._labels, self.rows)
+        change = measured_change(
+            self.metric, feeds, before, after, self._labels, self.rows, seconds=self._metric_seconds
+        )
         found = decided(
             change, self.max_drop, lambda: not judging.exact_failures(self._with_noise(name, tallies))
         )

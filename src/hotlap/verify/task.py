@@ -65,6 +65,8 @@ _MORE = "allow more (--max-drop)"
 
 def _more_data(change: Change) -> str:
     """What would give an interval."""
+    if change.slow:
+        return "let the metric give a score for each input or row, then it is called once; or give more time"
     if not change.few:
         return "let the metric give finite numbers, however the inputs are drawn; or ask for the level close"
     rows = ", or a metric that gives a score for each row" if change.per == "input" else ""

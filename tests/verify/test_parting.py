@@ -74,6 +74,31 @@ def test_texts_are_compared(tmp_path: Path) -> None:
     assert bisect(request(tmp_path / "again", one, one, x)).found is None
 
 
+def test_another_form_is_told_with_its_own_input_and_no_numbers(tmp_path: Path) -> None:
+    """The last places differ on the first input too, where both give the same form."""
+
+    def made(name: str, step: int, columns: int) -> Path:
+        w = np.array(1.5, np.float32)
+        nodes = [
+            tiny.node("Mul", ["x", "w"], ["m"]),
+            tiny.node("Slice", ["m", "zero", "k", "axes"], ["v"], name="cut"),
+        ]
+        weights = {
+            "w": np.nextafter(w, np.float32(2)) if step else w,
+            "zero": np.array([0]),
+            "k": np.array([columns]),
+            "axes": np.array([1]),
+        }
+        ends = [tiny.info("x", T.FLOAT, ["N", "M"])], [tiny.info("v", T.FLOAT, ["N", "K"])]
+        return tiny.save(tiny.model(nodes, *ends, weights), tmp_path / name)
+
+    xs = (np.full((1, n), 1.1, np.float32) for n in (3, 5))
+    found = bisect(request(tmp_path, made("a.onnx", 0, 3), made("b.onnx", 1, 4), *xs)).found
+    assert found is not None and (found.kind, found.node) == ("form", 'Slice "cut"')
+    assert (found.place, found.input) == ("", 1)
+    assert (found.before, found.after) == ("float32[1, 3]", "float32[1, 4]")
+
+
 def test_a_value_that_cannot_be_led_out_is_skipped_and_the_others_are_not(tmp_path: Path) -> None:
     """Text becomes no float64 on its way out of a branch."""
     graph = tiny.branch()

@@ -34,9 +34,9 @@ def breakage(tallies: Tallies) -> str | None:
         return f"{told} ({times:,} of {tallies.inputs:,} inputs are refused)"
     if tallies.lost is not None:
         return tallies.lost
-    for name, (times, told) in tallies.reshaped.items():
-        if times / tallies.inputs > tallies.usually_reshaped(name):
-            return told
+    for name, found in tallies.reshaped.items():
+        if found.times / tallies.inputs > tallies.usually_reshaped(name):
+            return found.told
     for tally in tallies.tallies.values():
         if tally.odd is not None:
             return f"{tally.odd.told} ({tally.broken:,} such values)"

@@ -106,9 +106,9 @@ class Parting:
 
     def _divergence(self, pair: Pair, kind: Any, tallies: Tallies) -> Divergence:
         tally, key = tallies.tallies.get(_key(pair)), _key(pair)
-        told = tallies.reshaped.get(key)
-        worst = None if tally is None else tally.odd if kind == "not finite" else tally.worst
-        texts = (worst.before, worst.after) if worst else _forms(told[1] if told else "")
+        form = tallies.reshaped.get(key) if kind == "form" else None
+        worst = None if tally is None or form else tally.odd if kind == "not finite" else tally.worst
+        texts = (worst.before, worst.after) if worst else _forms(form.told if form else "")
         noise = tally.noise if tally else None
         return Divergence(
             kind=kind,
@@ -123,7 +123,7 @@ class Parting:
             noise=noise.max_rel if noise else 0.0,
             noise_rms=noise.rms if noise else 0.0,
             inputs=tuple(self._seen(pair, place) for place, name in enumerate(pair.before.inputs) if name),
-            input=worst.input if worst else 0,
+            input=form.input if form else worst.input if worst else 0,
         )
 
     def _seen(self, pair: Pair, place: int) -> Seen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,15 @@ from hotlap.verify.span import Span
 from hotlap.verify.tally import Tally
 from hotlap.verify.verdict import Noise, OutputDiff
 
-__all__ = ["Tallies"]
+__all__ = ["Reshaped", "Tallies"]
+
+
+class Reshaped(NamedTuple):
+    """Inputs on which an output has another form: how many, the first of them in words, and its number."""
+
+    times: int
+    told: str
+    input: int
 
 
 @dataclass(slots=True)
@@ -24,7 +32,7 @@ class Tallies:
     Attributes:
         spans: by name of the output's part.
         noise: the same; empty where it is not known (yet).
-        reshaped: by output: how many inputs gave another form, and the first of them in words.
+        reshaped: by output: the inputs that gave another form.
         inputs: how many were compared.
         refused: how many of them the candidate did not take, and the first of those in words.
         lost: in words, the first output that is missing or has another element type: what noise never does.
@@ -37,7 +45,7 @@ class Tallies:
     spans: Mapping[str, Span]
     noise: Mapping[str, Noise] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
-    reshaped: dict[str, tuple[int, str]] = field(default_factory=dict)
+    reshaped: dict[str, Reshaped] = field(default_factory=dict)
     inputs: int = 0
     refused: tuple[int, str] | None = None
     lost: str | None = None
@@ -93,13 +101,13 @@ class Tallies:
 
     def _reshape(self, number: int, name: str, told: str) -> None:
         self._odd(number)
-        times, first = self.reshaped.get(name, (0, told))
-        self.reshaped[name] = (times + 1, first)
+        known = self.reshaped.get(name, Reshaped(0, told, number))
+        self.reshaped[name] = known._replace(times=known.times + 1)
 
     def reshaped_share(self, label: str) -> float:
         """Of the inputs, those on which the output that the part is of has another form."""
-        times, _ = self.reshaped.get(self.outputs.get(label, label), (0, ""))
-        return times / self.inputs if times else 0.0
+        known = self.reshaped.get(self.outputs.get(label, label))
+        return known.times / self.inputs if known else 0.0
 
     def usually_reshaped(self, output: str) -> float:
         """The same share, as far as the noise goes."""

@@ -171,5 +171,6 @@ def test_a_metric_of_one_number_is_called_as_often_as_there_is_time(
 def test_labels_of_rows_are_cut_to_their_inputs() -> None:
     assert [list(part) for part in split_labels([1, 2, 3], [1, 2])] == [[1], [2, 3]]
     assert split_labels(["a", "b"], [4, 2]) == ["a", "b"]
+    assert split_labels([[1], [2, 3], [4], [5]], [2, 2]) == [[[1], [2, 3]], [[4], [5]]]
     with pytest.raises(UsageError, match="4 labels for 2 inputs of 3 rows"):
         split_labels([1, 2, 3, 4], [1, 2])

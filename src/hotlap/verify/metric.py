@@ -242,7 +242,8 @@ def _affordable(asked: int, spent: float, seconds: float) -> bool:
 
 
 def split_labels(labels: Sequence[Any], rows: Sequence[int]) -> list[Any]:
-    """One entry for each input: labels that are one for each row are cut to the inputs' rows.
+    """One entry for each input: labels that are one for each row are cut to the inputs' rows, as arrays, or
+    as lists where the rows' labels have no one shape.
 
     Args:
         labels: one for each input, or one for each row of all inputs.
@@ -257,5 +258,9 @@ def split_labels(labels: Sequence[Any], rows: Sequence[int]) -> list[Any]:
         raise UsageError(
             f"{len(labels)} labels for {len(rows)} inputs of {sum(rows)} rows: give one for each, in order"
         )
+    try:
+        known: Any = np.asarray(labels)
+    except ValueError:  # of another length for each row: a text in tokens, say
+        known = list(labels)
     ends = np.cumsum(rows)
-    return [np.asarray(labels[end - size : end]) for end, size in zip(ends.tolist(), rows, strict=True)]
+    return [known[end - size : end] for end, size in zip(ends.tolist(), rows, strict=True)]

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from onnx import TensorProto as T
+from onnx import helper, numpy_helper
 
 from hotlap.bench import Target, save_feeds
 from hotlap.verify.bisect_child import BisectRequest, bisect
@@ -97,6 +100,60 @@ def test_another_form_is_told_with_its_own_input_and_no_numbers(tmp_path: Path) 
     assert found is not None and (found.kind, found.node) == ("form", 'Slice "cut"')
     assert (found.place, found.input) == ("", 1)
     assert (found.before, found.after) == ("float32[1, 3]", "float32[1, 4]")
+
+
+def sparse_scale(path: Path, values: list[float], places: list[int], size: int = 2) -> Path:
+    """y = x · s, where s is stored as the values that are not 0, and their places."""
+    made = tiny.model(
+        [tiny.node("Mul", ["x", "s"], ["y"])],
+        [tiny.info("x", T.FLOAT, ["N", 2])],
+        [tiny.info("y", T.FLOAT, ["N", 2])],
+    )
+    stored = numpy_helper.from_array(np.array(values, np.float32), "s")
+    where = numpy_helper.from_array(np.array(places, np.int64))
+    made.graph.sparse_initializer.append(helper.make_sparse_tensor(stored, where, [size]))
+    return tiny.save(made, path)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (([4.0], [0]), "a sparse weight: 1 of 1 values differ, the first[0]: 3 became 4"),
+        (
+            ([3.0], [1]),
+            "a sparse weight: its values lie elsewhere: 1 of 1 values differ, the first[0]: 0 became 1",
+        ),
+        (([3.0, 1.0], [0, 1]), "a sparse weight: float32[1] became float32[2]"),
+        (([3.0], [0], 1), "a sparse weight: [2] became [1]"),
+    ],
+)
+def test_sparse_weights_are_compared(other: Any, said: str, tmp_path: Path) -> None:
+    one, two = sparse_scale(tmp_path / "a.onnx", [3.0], [0]), sparse_scale(tmp_path / "b.onnx", *other)
+    found = bisect(request(tmp_path, one, two)).found
+    assert found is not None
+    assert [(seen.agrees, seen.said) for seen in found.inputs] == [
+        (True, "given from outside"),
+        (False, said),
+    ]
+
+
+def test_a_sparse_weight_against_none(tmp_path: Path) -> None:
+    dense = tiny.model(
+        [tiny.node("Mul", ["x", "s"], ["y"])],
+        [tiny.info("x", T.FLOAT, ["N", 2])],
+        [tiny.info("y", T.FLOAT, ["N", 2])],
+        {"s": np.array([4, 0], np.float32)},
+    )
+    one, two = sparse_scale(tmp_path / "a.onnx", [3.0], [0]), tiny.save(dense, tmp_path / "b.onnx")
+    found = bisect(request(tmp_path, one, two)).found
+    assert found is not None and found.inputs[1].agrees is None
+    assert found.inputs[1].said == "a sparse weight that the candidate has not"
+
+
+def test_a_sparse_weight_that_is_not_finite(tmp_path: Path) -> None:
+    found = bisect(request(tmp_path, sparse_scale(tmp_path / "a.onnx", [np.nan], [0]), None)).found
+    assert found is not None and [seen.agrees for seen in found.inputs] == [True, False]
+    assert found.inputs[1].said.startswith("a sparse weight: 1 of 1 values not finite")
 
 
 def test_a_value_that_cannot_be_led_out_is_skipped_and_the_others_are_not(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from hotlap.plan.files import write_whole
 from hotlap.verify.answers import normal
 from hotlap.verify.noise import moved, unoptimised
 
-__all__ = ["Chunks", "Inside", "stored"]
+__all__ = ["Chunks", "Inside", "sparse", "stored"]
 
 FIRST, MOST = 16, 128
 """Values that are looked at together: at first, and at the most."""
@@ -104,3 +104,14 @@ def stored(walk: Walk, scope: Scope, name: str) -> Any:
     nobody replace it."""
     home = walk.home(scope, name)
     return home.weights[name] if home is not None and name in home.weights else walk.constant(scope, name)
+
+
+def sparse(scope: Scope, name: str) -> Any:
+    """The ``SparseTensorProto`` of a sparse weight, which `Walk` leaves out; None where it is none."""
+    here: Scope | None = scope
+    while here is not None and not here.knows(name):
+        for weight in getattr(here.proto, "sparse_initializer", ()):  # a function has none
+            if weight.values.name == name:
+                return weight
+        here = here.outer
+    return None

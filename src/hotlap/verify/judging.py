@@ -95,6 +95,9 @@ def close_failures(tallies: Tallies) -> list[str]:
             if tally.within < NEAR_SHARE:
                 found.append(_unequal(tally, Noise()))
             continue
+        if not tally.span.size:  # zeros have no range to be near in, and no direction for a cosine
+            found += [_inexact(tally)] if excess(tally) > 1 else []
+            continue
         if tally.within < NEAR_SHARE:
             found.append(
                 f'output "{tally.name}": {tally.within:.2%} of its values within {NEAR:.0%} of its range'
@@ -123,7 +126,7 @@ def said_exact(diffs: Sequence[OutputDiff]) -> str:
 def said_close(diffs: Sequence[OutputDiff]) -> str:
     """The numbers of a pass, the least good of each kind."""
     said = f"{min((d.within for d in diffs), default=1.0):.2%} of the values within {NEAR:.0%} of the range"
-    said += f", cosine {min((d.cosine for d in diffs), default=1.0):.5f}"
+    said += f", cosine {min((d.cosine for d in diffs if d.cosine), default=1.0):.5f}"
     rows = sum(d.top1_rows for d in diffs)
     if not rows:
         return said

@@ -39,7 +39,8 @@ def test_the_interval_of_scores_holds_the_drop_and_equals_that_of_calls(a: Any, 
     assert change.low - 1e-12 <= change.drop <= change.high + 1e-12
     called = measured_change(mean, FEEDS, outputs(a), outputs(b))
     if not change.unseen and not called.unseen:
-        spread = (a - b).std() / math.sqrt(40)
+        # Where one input alone stands out, means of draws lie in steps.
+        spread = (a - b).std() / math.sqrt(40) + np.ptp(a - b) / 40
         assert (called.per, called.count, called.changed) == ("input", 40, None)
         assert abs(called.low - change.low) <= spread and abs(called.high - change.high) <= spread
 

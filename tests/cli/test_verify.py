@@ -11,6 +11,8 @@ from onnx import TensorProto as T
 from benchmarks.planted import planted, rounded_to_bfloat16
 from hotlap.bench import save_feeds
 from hotlap.cli import main
+from hotlap.cli.verify import _walk_lines
+from hotlap.verify import Walked
 from tests import tiny
 from tests.verify.test_optimisers import gelu
 
@@ -157,6 +159,12 @@ def test_an_input_that_a_side_refuses_is_named_and_left_out(
     assert "differ: exact: input 0 (x 1x16)" in out
     assert "bisect: there is no input to compare the nodes on (0 of 3 values looked at)" in out
     assert '  without input 0: fixed.onnx: input "x": axis 0 has size 1, expected 2' in out
+
+
+@pytest.mark.parametrize("by", ["name", ""])
+def test_where_every_value_was_skipped_nothing_is_said_of_the_nodes(by: str) -> None:
+    (said,) = _walk_lines(Walked(found=None, compared=0, values=3, by=by, skipped=("a", "b", "c")))
+    assert said == "bisect: nothing could be looked at (0 of 3 values looked at)"
 
 
 def test_a_callable_has_no_nodes_and_its_verdict_is_told_all_the_same(

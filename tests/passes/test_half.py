@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto as T
 
 from hotlap.errors import UsageError
-from hotlap.passes import named_pass, optimize
+from hotlap.passes import half, named_pass, optimize
 from hotlap.passes.draft import Draft
 from hotlap.passes.half import Half
 from hotlap.passes.step import apply
@@ -54,6 +54,17 @@ def test_a_constant_that_it_would_lose_stays(tmp_path: Path) -> None:
     applied = apply(draft_of(rms_norm(), tmp_path), [Half(feeds(1))])
     assert halves(applied.draft) == {"square", "mean", "root", "divide", "multiply"}
     assert any('"eps" holds nothing above 1e-12' in note for note in applied.steps[0].notes)
+
+
+@pytest.mark.parametrize("kind", ["value", "value_float", "value_floats"])
+def test_one_that_a_node_says_is_told_by_the_value_that_it_makes(kind: str, tmp_path: Path) -> None:
+    model = rms_norm()
+    tensor = model.graph.initializer.pop(0)
+    tensor.name = ""
+    said = {"value": tensor, "value_float": 1e-12, "value_floats": [1e-12]}[kind]
+    node = tiny.node("Constant", [], ["eps"], **{kind: said})
+    why = half._why_not(draft_of(model, tmp_path), node, {"eps": T.FLOAT}, {}, frozenset())
+    assert why == '"eps" holds nothing above 1e-12'
 
 
 def test_what_would_overflow_stays(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_a_real_model_that_was_exported_for_one_picture(tmp_path: Path) -> None:
     ("target", "out", "told"),
     [
         ([1, -1], ["batch", 8], "several rows"),
-        ([1, -1], ["?", 8], ""),  # where no axis of the output is known to hold them, nothing can be compared
+        ([1, -1], ["?", 8], 'output "y" [?, 8] does not carry the rows'),  # nothing can be compared
         ([0, -1], ["batch", 8], ""),
     ],
 )

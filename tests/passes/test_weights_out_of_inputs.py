@@ -14,6 +14,7 @@ from hotlap.passes.step import apply
 from hotlap.passes.weights_out_of_inputs import WeightsOutOfInputs
 from tests import tiny
 from tests.passes.asking import answers, assert_same, draft_of, rng_feed
+from tests.passes.overridable import dropout
 from tests.real import real
 
 
@@ -33,6 +34,12 @@ def test_weights_go_and_the_ir_version_allows_it(tmp_path: Path) -> None:
     assert applied.steps[0].notes[0].startswith("4 weights are no inputs any more")
     feed = rng_feed(x=(2, 16))
     assert_same(answers(draft, feed, tmp_path), answers(applied.draft, feed, tmp_path))
+
+
+def test_one_weight_is_told_as_one(tmp_path: Path) -> None:
+    applied = apply(draft_of(dropout(), tmp_path), [WeightsOutOfInputs()])
+    said = "1 weight is no input any more; no caller can replace it from now on"
+    assert applied.steps[0].notes == (said,)
 
 
 def test_a_newer_version_stays(tmp_path: Path) -> None:

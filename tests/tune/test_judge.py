@@ -52,6 +52,14 @@ def test_full_precision_is_tried_at_exact_before_close() -> None:
     assert (verdict.level, verdict.passed, reference.asked) == ("close", True, ["exact", "close"])
 
 
+def test_full_precision_needs_no_metric_where_its_answers_are_the_same() -> None:
+    reference = ScriptedReference("exact")
+    assert judge(reference, "task").judge(candidate(), TARGET).level == "exact"
+    reference = ScriptedReference("task")
+    assert judge(reference, "task").judge(candidate(), TARGET).level == "task"
+    assert reference.asked == ["exact", "task"]
+
+
 def test_reduced_precision_is_judged_at_the_level_asked_for() -> None:
     reference = ScriptedReference("exact", "close")
     assert judge(reference, "close").judge(candidate("bf16"), TARGET).level == "close"

@@ -160,13 +160,11 @@ def test_a_provider_that_was_named_must_load(model: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_metric_of_the_user_decides_at_the_level_task(model: Path) -> None:
+def test_a_metric_of_the_user_is_asked_where_the_answers_are_not_the_same_anyway(model: Path) -> None:
     rng = np.random.default_rng(0)
     feeds = [{"x": rng.standard_normal((1, 16)).astype(np.float32)} for _ in range(8)]
     tuning = tune(model, data=feeds, level="task", metric=lambda f, y: 1.0, max_drop=0.0, budget=SHORT)
-    assert tuning.verdict is not None and (tuning.verdict.level, tuning.verdict.score) == ("task", 1.0)
-    with pytest.raises(UsageError, match="metric"):
-        tune(model, data=feeds, level="task", budget=SHORT)
+    assert tuning.verdict is not None and (tuning.verdict.level, tuning.verdict.passed) == ("exact", True)
 
 
 def test_a_metric_is_never_passed_over(model: Path) -> None:
@@ -176,8 +174,23 @@ def test_a_metric_is_never_passed_over(model: Path) -> None:
     for level in ("exact", "close"):
         with pytest.raises(UsageError, match=f'"{level}" would not ask it'):
             tune(model, data=[{}], level=level, metric=metric, max_drop=0.0)
-    with pytest.raises(UsageError, match='the gate "task" judges on your data alone: give --data'):
+    with pytest.raises(UsageError, match="a metric needs your data: give --data"):
         tune(model, metric=metric, max_drop=0.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"metric": lambda f, y: 1.0}, "how much may the metric drop"),
+        ({"level": "task", "metric": lambda f, y: 1.0}, "how much may the metric drop"),
+        ({"level": "task"}, '"task" is about a metric of yours'),
+        ({"max_drop": 0.1}, "--max-drop says how much a metric may drop"),
+        ({"level": "close", "max_drop": 0.1}, "--max-drop says how much a metric may drop"),
+    ],
+)
+def test_half_of_a_metric_is_refused_before_anything_is_measured(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        tune("no such model.onnx", data=[{}], **asked)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +204,7 @@ def test_a_metric_is_never_passed_over(model: Path) -> None:
     ],
 )
 def test_the_gate_that_is_meant(level: str | None, given: bool, metric: bool, meant: str) -> None:
-    assert search._level(level, given=given, metric=metric) == meant
+    assert search._level(level, given=given, metric=metric, max_drop=metric) == meant
 
 
 def test_a_looser_gate_needs_the_users_data(model: Path) -> None:

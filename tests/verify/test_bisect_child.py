@@ -13,8 +13,8 @@ from hotlap.verify.divergence import Walked
 from tests import tiny
 
 
-def request(tmp_path: Path, before: Path, after: Path | None) -> BisectRequest:
-    feeds = [{"x": np.ones((2, 2), np.float32)}]
+def request(tmp_path: Path, before: Path, after: Path | None, *xs: np.ndarray) -> BisectRequest:
+    feeds = [{"x": x} for x in xs or [np.ones((2, 2), np.float32)]]
     return BisectRequest(
         reference=Target.default(before),
         candidate=None if after is None else Target.default(after),

@@ -14,6 +14,7 @@ from hotlap.verify import examine
 from hotlap.verify.optimisers import optimised
 from tests import tiny
 from tests.real import real
+from tests.verify.classifiers import unzipped, zipped
 from tests.verify.test_optimisers import gelu
 
 
@@ -116,25 +117,24 @@ def test_the_verdict_is_there_though_the_search_for_its_cause_fails(
     assert not alone.verdict.passed and alone.blame is None and "no answer within" in alone.unexplained
 
 
-def zipmap_removed() -> Any:
-    return tiny.model(
-        [
-            tiny.node("ArgMax", ["x"], ["label"], axis=1, keepdims=0),
-            tiny.node("Identity", ["x"], ["scores"]),
-        ],
-        [tiny.info("x", T.FLOAT, ["N", 2])],
-        [tiny.info("label", T.INT64, ["N"]), tiny.info("scores", T.FLOAT, ["N", 2])],
-    )
-
-
-def test_a_classifier_agrees_with_itself_without_its_maps(tmp_path: Path) -> None:
-    maps = Target.default(tiny.save(tiny.zipmap(), tmp_path / "maps.onnx"))
-    plain = Target.default(tiny.save(zipmap_removed(), tmp_path / "plain.onnx"))
+@pytest.mark.parametrize("labels", [(0, 1), (1, 0)])
+def test_a_classifier_agrees_with_itself_without_its_maps(labels: tuple[int, ...], tmp_path: Path) -> None:
+    maps = Target.default(tiny.save(zipped(*labels), tmp_path / "maps.onnx"))
+    plain = Target.default(tiny.save(unzipped(), tmp_path / "plain.onnx"))
     assert examine(maps, plain).verdict.passed and examine(plain, maps).verdict.passed
-    other = zipmap_removed()
-    other.graph.node[1].op_type = "Neg"
-    wrong = Target.default(tiny.save(other, tmp_path / "wrong.onnx"))
+    wrong = Target.default(tiny.save(unzipped(1, 0), tmp_path / "wrong.onnx"))
     assert not examine(maps, wrong).verdict.passed
+
+
+def test_columns_of_which_nobody_tells_are_said(tmp_path: Path) -> None:
+    (tmp_path / "gives.py").write_text(
+        "def maps(feed):\n"
+        "    label = feed['x'].argmax(1)\n"
+        "    return {'label': label, 'scores': [dict(enumerate(map(float, row))) for row in feed['x']]}\n"
+    )
+    plain = Target.default(tiny.save(unzipped(), tmp_path / "plain.onnx"))
+    verdict = examine(plain, Target.calling("gives:maps", folder=tmp_path)).verdict
+    assert verdict.passed and any("neither file says which column" in note for note in verdict.notes)
 
 
 def test_denormal_weights_may_be_flushed(tmp_path: Path) -> None:

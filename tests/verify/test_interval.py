@@ -47,6 +47,13 @@ def test_equal_drops_are_widened_both_ways_by_what_they_do_not_show() -> None:
     assert called == (pytest.approx(0.05), pytest.approx(0.15), pytest.approx(0.05))
 
 
+@pytest.mark.parametrize("score", [0.0, -0.02, 0.3, 1.0])
+def test_one_number_that_is_small_does_not_make_the_interval_narrow(score: float) -> None:
+    found = interval_of_calls(np.zeros(500), 60, score, score)
+    assert found == (0.0, pytest.approx(0.05), pytest.approx(0.05))
+    assert interval_of_calls(np.zeros(500), 60, 40.0, 40.0).high == pytest.approx(2.0)
+
+
 @pytest.mark.parametrize("after", [np.ones(5), np.arange(5.0), np.zeros(5)])
 def test_of_a_few_draws_there_is_none(after: Any) -> None:
     assert paired_interval(np.ones(5), after) == NO_INTERVAL

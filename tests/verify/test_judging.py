@@ -200,6 +200,15 @@ def test_a_reference_of_zeros_alone_forgives_nothing(dtype: type) -> None:
     assert said.startswith('output "y" is 0 throughout, the candidate\'s is off by up to ')
 
 
+@pytest.mark.parametrize(("off", "passes"), [(0.0, True), (4e-7, True), (1e-3, False), (0.5, False)])
+def test_close_to_zeros_is_what_is_exact(off: float, passes: bool) -> None:
+    """They have no direction to compare by a cosine, and no range."""
+    zeros = np.zeros(4)
+    tallies = compare(zeros, zeros + off, Noise(max_rel=1e-7, rms=1e-7))
+    assert (judging.exact_failures(tallies) == []) == passes
+    assert (judging.close_failures(tallies) == []) == passes
+
+
 def test_probabilities_in_maps_have_the_last_places_of_float32() -> None:
     rows = np.array([[0.1, 0.9], [0.7, 0.3]], np.float32)
 

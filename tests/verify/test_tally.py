@@ -107,7 +107,7 @@ def test_the_axis_that_is_named_ranks() -> None:
 
 def test_other_shapes_types_and_missing_outputs_are_told() -> None:
     tallies, diff = compare([np.zeros((1, 3), np.float32)], [np.zeros((1, 4), np.float32)])
-    assert tallies.reshaped["y"] == (1, 'output "y" of input 0: float32[1, 3] became float32[1, 4]')
+    assert tallies.reshaped["y"] == (1, 'output "y" of input 0: float32[1, 3] became float32[1, 4]', 0)
     assert diff.reshaped == 1.0
     other, _ = compare([np.zeros(3, np.float32)], [np.zeros(3, np.float16)])
     assert "float32[3] became float16[3]" in other.reshaped["y"][1]

@@ -30,7 +30,7 @@ def never() -> bool:
 def test_the_bad_end_decides_and_a_wide_interval_does_not(
     found: Change, passed: bool, undecided: bool
 ) -> None:
-    decision = decided(found, 0.005, never)
+    decision = decided(found, 0.005, (lambda: False) if undecided else never)
     assert (decision.passed, decision.undecided) == (passed, undecided)
     assert decision.reason.startswith("it cannot tell") == undecided
 
@@ -43,8 +43,17 @@ def test_no_change_of_the_metric_and_exact_answers_pass_however_few() -> None:
     assert decided(few, 0.0, lambda: True).passed
 
 
+@pytest.mark.parametrize("drop", [1e-10, -1e-10, 0.004])
+def test_exact_answers_pass_whatever_rounding_makes_of_the_metric(drop: float) -> None:
+    for found in (change(drop, None, None, count=3), change(drop, drop - 0.01, drop + 0.01)):
+        assert decided(found, 0.005, lambda: True).passed
+        assert decided(found, 0.005, lambda: False).undecided
+    more = change(0.006, None, None, count=3)
+    assert decided(more, 0.005, never).undecided, "a drop that is not allowed is none of rounding"
+
+
 def test_how_many_rows_would_do_grows_with_the_square() -> None:
-    decision = decided(change(0.002, -0.008, 0.012), 0.005, never)
+    decision = decided(change(0.002, -0.008, 0.012), 0.005, lambda: False)
     assert decision.unlock is not None and "about 1,600 rows" in decision.unlock
 
 
@@ -63,5 +72,7 @@ def test_without_an_interval_only_the_same_answers_pass(allowed: float) -> None:
         assert decision.reason.startswith("it cannot tell: the metric went from 0.9 to ")
         assert decision.reason.endswith(f"fewer than 6 show no spread); {allowed:g} is allowed")
         assert decision.unlock is not None and decision.unlock.startswith("give more data: 6 inputs or more")
-    odd = decided(change(0.001, None, None), allowed, never)
+    slow = decided(change(0.001, None, None, slow=True), allowed, lambda: False)
+    assert slow.undecided and slow.unlock is not None and "then it is called once" in slow.unlock
+    odd = decided(change(0.001, None, None), allowed, lambda: False)
     assert odd.undecided and odd.unlock is not None and "finite numbers" in odd.unlock

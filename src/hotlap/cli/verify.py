@@ -201,8 +201,8 @@ def _walk_lines(walked: Walked) -> list[str]:
 
 
 def _nothing(walked: Walked) -> str:
-    if not walked.compared and walked.refused:
-        return "there is no input to compare the nodes on"
+    if not walked.compared:
+        return "there is no input to compare the nodes on" if walked.refused else "nothing could be looked at"
     if not walked.by:
         return "no node makes NaN or +infinity; -infinity is how masks are written"
     return "no node differs"

@@ -55,7 +55,7 @@ class ConvertOpset:
         if now == self.version:
             return unchanged(draft, f"its opset is {now} already")
         bare = draft.copy()
-        aside = shapes.set_aside(bare)
+        aside = shapes.set_aside(bare, shapes.large)
         made = rewritten("convert", draft.edited(bare), {"version": self.version})
         proto = made.copy()
         shapes.put_back(proto, aside, frozenset(v.name for v in draft.proto.graph.input))

@@ -29,7 +29,8 @@ ROUNDS = 4
 class Fold:
     """Computes what is constant, merges equal nodes and weights, removes what does nothing.
 
-    Answers stay bit for bit the same on most models. Inputs and outputs keep names, types and axes.
+    Answers stay bit for bit the same on most models. Inputs and outputs keep names, types and axes. A weight
+    that is an input too is no constant: a caller may give another.
     """
 
     name: ClassVar[str] = "fold"
@@ -43,7 +44,7 @@ class Fold:
     def __call__(self, draft: Draft) -> Passed:
         """Raises MissingExtra, TargetFailed (the tool failed), ModelError (it changed the face)."""
         bare = _without_claims(draft).copy()
-        aside = shapes.set_aside(bare, inside=False)
+        aside = shapes.set_aside(bare, shapes.outside)
         made = rewritten("fold", draft.edited(bare))
         proto = made.copy()
         shapes.put_back(proto, aside, frozenset(v.name for v in draft.proto.graph.input))

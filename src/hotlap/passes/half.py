@@ -162,7 +162,7 @@ def _why_not(
     weights = {t.name: t for t in draft.proto.graph.initializer}
     for value in _floats(node, types):
         if value in weights:
-            if why := _lost(weights[value]):
+            if why := _lost(weights[value], value):
                 return why
         elif value in ranges and ranges[value].high * MARGIN > LARGEST:
             return f'"{value}" reaches {ranges[value].high:.3g}'
@@ -170,7 +170,7 @@ def _why_not(
             return f'"{value}" stays below {ranges[value].high:.3g}'
     for attribute in node.attribute:
         tensor = attribute.t if attribute.HasField("t") else as_tensor(attribute)
-        if tensor is not None and tensor.data_type == FLOAT and (why := _lost(tensor)):
+        if tensor is not None and tensor.data_type == FLOAT and (why := _lost(tensor, node.output[0])):
             return why
     small = [v for v in _floats(node, types) if v in fragile]
     if small:  # whoever makes it, and whoever divides by it
@@ -178,14 +178,14 @@ def _why_not(
     return ""
 
 
-def _lost(tensor: Any) -> str:
-    """What float16 would lose of a constant."""
+def _lost(tensor: Any, name: str) -> str:
+    """What float16 would lose of a constant; `name` is that of the value, which a tensor need not have."""
     if tensor.data_location == EXTERNAL:
         return "its weight lies in another file"
     size = np.abs(onnx().numpy_helper.to_array(tensor))
     high = float(size.max(initial=0))
     if not np.isfinite(high) or high > LARGEST:
-        return f'"{tensor.name}" holds {high:.3g}'
+        return f'"{name}" holds {high:.3g}'
     if 0 < high < SMALLEST:
-        return f'"{tensor.name}" holds nothing above {high:.3g}'
+        return f'"{name}" holds nothing above {high:.3g}'
     return ""

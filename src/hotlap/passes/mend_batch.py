@@ -62,14 +62,15 @@ class MendBatch:
 
 
 def rows_lost(draft: Draft) -> str:
-    """What a pass after `MendBatch` did to several rows; "" where they still give what single ones give.
+    """What a pass after `MendBatch` did to several rows, or why that cannot be told; "" where they still give
+    what single ones give.
 
     The proof asks a source that is right for single rows alone one row at a time, and so sees nothing of it.
     """
     if not any(symbol_of(d) for d in _batched(draft.proto, draft.weights)[:1]):
         return ""  # bound to a size since then
     rows = _row_axes(draft)
-    return "" if rows is None else _disagreement(draft, draft, rows)
+    return _without_rows(draft) if rows is None else _disagreement(draft, draft, rows)
 
 
 def _disagreement(before: Draft, after: Draft, rows: dict[str, int]) -> str:

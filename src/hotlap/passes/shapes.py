@@ -5,6 +5,7 @@ Large weights are kept from it: it needs their shapes, not their numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from hotlap.passes.draft import EXTERNAL, Draft
 from hotlap.passes.graphs import all_graphs
 from hotlap.passes.tools import run_tool
 
-__all__ = ["infer", "put_back", "set_aside"]
+__all__ = ["infer", "large", "outside", "put_back", "set_aside"]
 
 SMALL = 1 << 10
 """Elements: sizes and axes are smaller, and inference reads those."""
+FIRST = 4
+"""The IR version from which on a weight that is an input too is one that a caller may replace; before, every
+weight had to be one."""
 
 
 def infer(draft: Draft, *, trusting: bool = False) -> Any:
@@ -38,7 +42,7 @@ def infer(draft: Draft, *, trusting: bool = False) -> Any:
         for value in proto.graph.output:
             if value.type.HasField("tensor_type"):
                 value.type.tensor_type.ClearField("shape")
-    set_aside(proto)
+    set_aside(proto, large)
     result, scratch = run_tool("infer", draft.edited(proto))
     found = load_graph(result)
     del scratch
@@ -52,23 +56,38 @@ def tool(source: Path, result: Path) -> None:
     result.write_bytes(found.SerializeToString())
 
 
-def set_aside(proto: Any, *, inside: bool = True) -> list[Any]:
-    """Take large weights out and declare them as inputs instead; returns them for `put_back`.
+def large(tensor: Any) -> bool:
+    """Whether a weight lies in a file, or is larger than what inference reads."""
+    return outside(tensor) or int(np.prod(tensor.dims, dtype=np.int64)) > SMALL
 
-    Without `inside` those alone that lie in files.
+
+def outside(tensor: Any) -> bool:
+    """Whether a weight's numbers lie in a file."""
+    return bool(tensor.data_location == EXTERNAL)
+
+
+def set_aside(proto: Any, chosen: Callable[[Any], bool] = lambda tensor: False) -> list[Any]:
+    """Take weights out and declare them as inputs instead; returns them for `put_back`.
+
+    Those that a caller may replace are always among them: tools take the number that the file has for one
+    that holds whatever the caller gives.
+
+    Args:
+        proto: the model to change.
+        chosen: which of the others.
     """
     graph, aside = proto.graph, []
     inputs = {v.name for v in graph.input}
+    replaceable = inputs if proto.ir_version >= FIRST else set()
     for place in range(len(graph.initializer) - 1, -1, -1):
         tensor = graph.initializer[place]
-        small = not inside or int(np.prod(tensor.dims, dtype=np.int64)) <= SMALL
-        if tensor.data_location != EXTERNAL and small:
+        if tensor.name not in replaceable and not chosen(tensor):
             continue
         kept = type(tensor)()
         kept.CopyFrom(tensor)
         aside.append(kept)
         del graph.initializer[place]
-        if tensor.name not in inputs:
+        if kept.name not in inputs:
             graph.input.append(onnx().helper.make_tensor_value_info(kept.name, kept.data_type, kept.dims))
     return aside[::-1]
 

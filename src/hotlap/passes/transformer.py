@@ -13,7 +13,7 @@ from hotlap.errors import ModelError, UsageError
 from hotlap.model.constants import integers
 from hotlap.model.graph import onnx
 from hotlap.model.walk import ONNX, Node
-from hotlap.passes import face
+from hotlap.passes import face, shapes
 from hotlap.passes.draft import Draft
 from hotlap.passes.fuse import keep_opsets
 from hotlap.passes.graphs import all_graphs, fresh, holds_sparse, names
@@ -74,7 +74,12 @@ class Transformer:
     def __call__(self, draft: Draft) -> Passed:
         """Raises TargetFailed (the optimiser failed), ModelError (it changed the face)."""
         options = {"kind": self.kind or "bert", "heads": self.heads, "width": self.width}
-        made = rewritten("transformer", draft.edited(_as_it_looks_for(draft)), options)
+        bare = _as_it_looks_for(draft)
+        aside = shapes.set_aside(bare)
+        made = rewritten("transformer", draft.edited(bare), options)
+        proto = made.copy()
+        shapes.put_back(proto, aside, frozenset(v.name for v in draft.proto.graph.input))
+        made = made.edited(proto)
         gained = _gained(draft, made)
         if not any(op.rpartition(".")[2] in _FUSED for op in gained):
             return unchanged(draft, "nothing of a transformer was recognised")

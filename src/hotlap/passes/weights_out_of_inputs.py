@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import keep
-from hotlap.passes.step import Aim, Passed, unchanged
+from hotlap.passes.step import Aim, Passed, counted, unchanged
 
 __all__ = ["WeightsOutOfInputs"]
 
@@ -43,7 +43,8 @@ class WeightsOutOfInputs:
             return unchanged(draft, "no weight is listed among the inputs")
         proto = draft.copy()
         gone = keep(proto.graph.input, lambda v: v.name not in weights)
-        notes = [f"{gone:,} weights are no inputs any more; no caller can replace them from now on"]
+        many = f"{counted(gone, 'weight')} {'is no input' if gone == 1 else 'are no inputs'}"
+        notes = [f"{many} any more; no caller can replace {'it' if gone == 1 else 'them'} from now on"]
         if proto.ir_version < FIRST:
             notes.append(f"IR version {proto.ir_version} became {FIRST}, the first that allows this")
             proto.ir_version = FIRST

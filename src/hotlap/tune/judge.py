@@ -33,8 +33,8 @@ class Judge:
 
     def _judge(self, candidate: Candidate, target: Target) -> Verdict:
         levels = [self._level]
-        if candidate.arithmetic == "f32" and self._level == "close":
-            levels = ["exact", "close"]
+        if candidate.arithmetic == "f32" and self._level != "exact":
+            levels = ["exact", self._level]
         try:
             for level in levels:
                 verdict = self._reference.judge(target, level)

@@ -32,6 +32,8 @@ RESERVE = 0.6
 """Seconds kept back for writing the folder."""
 NOISE = 0.1
 """Share of the budget that measuring the model's own noise may take."""
+METRIC = 0.1
+"""Share of the budget that one judgement may take to call a metric again and again."""
 MOST_PROCESSES = 40
 """A side, in the final comparison: beyond this the interval hardly narrows."""
 
@@ -88,7 +90,7 @@ def tune(
     folder = None if out is None else Path(out)
     if folder is not None:
         lap.check_destination(folder, force=force)
-    level = _level(level, given=data is not None, metric=metric is not None)
+    level = _level(level, given=data is not None, metric=metric is not None, max_drop=max_drop is not None)
     clock.say("reading the model")
     source = Model.load(model)
     if folder is not None and reference:
@@ -104,6 +106,7 @@ def tune(
             metric=metric,
             max_drop=max_drop,
             noise_seconds=NOISE * clock.seconds,
+            metric_seconds=METRIC * clock.seconds,
         ) as reference_answers:
             search.judge = Judge(reference_answers, level)
             search.race()
@@ -113,14 +116,22 @@ def tune(
     return _write(tuning, source, folder, copy=copy, reference=reference, force=force)
 
 
-def _level(level: str | None, *, given: bool, metric: bool) -> str:
-    """The gate that is meant.
+def _level(level: str | None, *, given: bool, metric: bool, max_drop: bool) -> str:
+    """The gate that is meant; told before anything is measured.
 
     Raises:
         UsageError: it could not be asked, or would not ask the metric.
     """
+    if max_drop and not metric:
+        raise UsageError("--max-drop says how much a metric may drop: give a --metric")
     if metric and level in ("exact", "close"):
         raise UsageError(f'a metric is for the gate "task", and "{level}" would not ask it: leave one out')
+    if metric and not given:
+        raise UsageError("a metric needs your data: give --data")
+    if metric and not max_drop:
+        raise UsageError("how much may the metric drop? Give --max-drop, e.g. 0.5%")
+    if level == "task" and not metric:
+        raise UsageError('the gate "task" is about a metric of yours: give --metric and --max-drop')
     level = level or ("task" if metric else "close" if given else "exact")
     if not given and level != "exact":
         raise UsageError(f'the gate "{level}" judges on your data alone: give --data, or leave it out')

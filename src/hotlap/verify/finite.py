@@ -12,7 +12,7 @@ from hotlap.model.tap import Value
 from hotlap.model.walk import Node
 from hotlap.verify.divergence import Divergence, Seen, Walked
 from hotlap.verify.index import index_text
-from hotlap.verify.inside import Chunks, Inside, stored
+from hotlap.verify.inside import Chunks, Inside, sparse, stored
 from hotlap.verify.matching import in_order
 from hotlap.verify.weights import not_finite
 
@@ -81,6 +81,9 @@ class Finite:
         if weight is not None:
             told = not_finite(weight, self.side.home)
             return Seen(name=name, agrees=not told, said=f"a weight: {told or 'finite'}")
+        if (thin := sparse(node.scope, name)) is not None:
+            told = not_finite(thin.values, self.side.home)
+            return Seen(name=name, agrees=not told, said=f"a sparse weight: {told or 'finite'}")
         home = self.side.walk.home(node.scope, name)
         given = self.feeds[number].get(name) if home is self.side.walk.root else None
         if isinstance(given, np.ndarray) and given.dtype.kind == "f" and not _finite(given):

@@ -17,9 +17,10 @@ from hotlap.model.graph import load_graph
 from hotlap.model.tap import Value, inlined, tapped
 from hotlap.model.walk import Scope, Walk
 from hotlap.plan.files import write_whole
+from hotlap.verify.answers import normal
 from hotlap.verify.noise import moved, unoptimised
 
-__all__ = ["Chunks", "Inside", "stored"]
+__all__ = ["Chunks", "Inside", "sparse", "stored"]
 
 FIRST, MOST = 16, 128
 """Values that are looked at together: at first, and at the most."""
@@ -63,7 +64,7 @@ class Inside:
         return file, names
 
     def answers(self, file: Path, names: dict[Value, str], feeds: list[Any]) -> list[dict[Value, Any]]:
-        """Each value on each feed.
+        """Each value on each feed, as `answers.normal` makes it.
 
         Raises:
             HotlapError: the copy does not load, or does not run.
@@ -73,7 +74,7 @@ class Inside:
             found = []
             for feed in feeds:
                 outputs = runner.run(feed)
-                found.append({at: outputs[name] for at, name in names.items()})
+                found.append({at: normal(outputs[name]) for at, name in names.items()})
             return found
         finally:
             getattr(runner, "close", lambda: None)()
@@ -103,3 +104,14 @@ def stored(walk: Walk, scope: Scope, name: str) -> Any:
     nobody replace it."""
     home = walk.home(scope, name)
     return home.weights[name] if home is not None and name in home.weights else walk.constant(scope, name)
+
+
+def sparse(scope: Scope, name: str) -> Any:
+    """The ``SparseTensorProto`` of a sparse weight, which `Walk` leaves out; None where it is none."""
+    here: Scope | None = scope
+    while here is not None and not here.knows(name):
+        for weight in getattr(here.proto, "sparse_initializer", ()):  # a function has none
+            if weight.values.name == name:
+                return weight
+        here = here.outer
+    return None

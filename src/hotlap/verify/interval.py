@@ -16,6 +16,9 @@ Scores = npt.NDArray[np.float64]
 RESAMPLES = 10_000
 """Of scores that are there already; the ends of the interval then hardly move from seed to seed."""
 _RULE_OF_THREE = 3.0
+_LEAST_SPAN = 1.0
+"""Of a metric that gives one number, which shows nothing of how far single inputs lie apart: most are shares,
+and one that happens to be near 0 spans no less."""
 _BLOCK = 1 << 22
 _SAME = 1e-12
 """Drops that differ by less than this share of the largest score differ by the rounding of their sums."""
@@ -51,7 +54,9 @@ def paired_interval(before: Scores, after: Scores, seed: int = 0) -> Interval:
     if drops.size < FEWEST_DRAWS or not np.isfinite(drops).all():
         return NO_INTERVAL
     if _equal(drops, before, after):
-        return _around(float(drops.mean()), drops.size, before, after)
+        size = max(np.abs(before).max(), np.abs(after).max())
+        span = max(np.ptp(before), np.ptp(after)) or size or 1.0
+        return _around(float(drops.mean()), drops.size, float(span))
     draw = np.random.default_rng(seed)
     block = max(1, _BLOCK // drops.size)
     means = [
@@ -66,7 +71,9 @@ def interval_of_calls(drops: Scores, count: int, before: float, after: float) ->
     if count < FEWEST_DRAWS or not np.isfinite([*drops, before, after]).all():
         return NO_INTERVAL
     sides = np.array([before]), np.array([after])
-    return _around(before - after, count, *sides) if _equal(drops, *sides) else _percentiles(drops)
+    if not _equal(drops, *sides):
+        return _percentiles(drops)
+    return _around(before - after, count, max(abs(before), abs(after), _LEAST_SPAN))
 
 
 def _percentiles(values: Scores) -> Interval:
@@ -78,9 +85,13 @@ def _equal(drops: Scores, before: Scores, after: Scores) -> bool:
     return bool(np.ptp(drops) <= _SAME * max(np.abs(before).max(), np.abs(after).max()))
 
 
-def _around(drop: float, count: int, before: Scores, after: Scores) -> Interval:
-    """Every draw of equal drops is that very drop; what was not among them is not in any of them either."""
-    size = max(np.abs(before).max(), np.abs(after).max())
-    span = float(max(np.ptp(before), np.ptp(after)) or size or 1.0)
+def _around(drop: float, count: int, span: float) -> Interval:
+    """Every draw of equal drops is that very drop; what was not among them is not in any of them either.
+
+    Args:
+        drop: all of them.
+        count: how many were drawn from.
+        span: how far the scores may lie apart.
+    """
     unseen = min(_RULE_OF_THREE / count, 1.0) * span
     return Interval(drop - unseen if drop else 0.0, drop + unseen, unseen)

@@ -15,6 +15,7 @@ __all__ = [
     "close_failures",
     "exact_failures",
     "excess",
+    "guessed_columns",
     "not_finite",
     "not_finite_input",
     "said_close",
@@ -33,9 +34,9 @@ def breakage(tallies: Tallies) -> str | None:
         return f"{told} ({times:,} of {tallies.inputs:,} inputs are refused)"
     if tallies.lost is not None:
         return tallies.lost
-    for name, (times, told) in tallies.reshaped.items():
-        if times / tallies.inputs > tallies.usually_reshaped(name):
-            return told
+    for name, found in tallies.reshaped.items():
+        if found.times / tallies.inputs > tallies.usually_reshaped(name):
+            return found.told
     for tally in tallies.tallies.values():
         if tally.odd is not None:
             return f"{tally.odd.told} ({tally.broken:,} such values)"
@@ -94,6 +95,9 @@ def close_failures(tallies: Tallies) -> list[str]:
             if tally.within < NEAR_SHARE:
                 found.append(_unequal(tally, Noise()))
             continue
+        if not tally.span.size:  # zeros have no range to be near in, and no direction for a cosine
+            found += [_inexact(tally)] if excess(tally) > 1 else []
+            continue
         if tally.within < NEAR_SHARE:
             found.append(
                 f'output "{tally.name}": {tally.within:.2%} of its values within {NEAR:.0%} of its range'
@@ -122,7 +126,7 @@ def said_exact(diffs: Sequence[OutputDiff]) -> str:
 def said_close(diffs: Sequence[OutputDiff]) -> str:
     """The numbers of a pass, the least good of each kind."""
     said = f"{min((d.within for d in diffs), default=1.0):.2%} of the values within {NEAR:.0%} of the range"
-    said += f", cosine {min((d.cosine for d in diffs), default=1.0):.5f}"
+    said += f", cosine {min((d.cosine for d in diffs if d.cosine), default=1.0):.5f}"
     rows = sum(d.top1_rows for d in diffs)
     if not rows:
         return said
@@ -160,6 +164,15 @@ def not_finite(tallies: Tallies) -> list[str]:
         f'output "{t.name}": {t.alike:,} of {t.count:,} values are the same NaN or infinity on both sides'
         for t in tallies.tallies.values()
         if t.alike
+    ]
+
+
+def guessed_columns(tallies: Tallies) -> list[str]:
+    """A sentence for each output whose columns were compared without knowing what they hold."""
+    return [
+        f'output "{name}" is maps on one side and a tensor on the other, and neither file says which column '
+        "holds which label: they were taken in the sorted order of the labels"
+        for name in sorted(tallies.guessed)
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,8 @@ for each input or each row, whose mean is what counts.
 
 CALLS = 500
 """Of a metric that gives one number: each resample calls it twice."""
+LEAST_CALLS = 100
+"""Where time is short; of fewer, the ends of the interval are hardly more than the outermost draws."""
 _FAILING = 0.1
 
 
@@ -41,6 +44,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         per: what they are: a "row" or an "input".
         changed: of them, those whose score is another; None for a metric that gives one number.
         unseen: how far an end of the interval was moved for what equal drops do not show.
+        slow: the metric gives one number, and takes too long to be called as often as an interval needs.
     """
 
     before: float
@@ -51,6 +55,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     per: Literal["row", "input"]
     changed: int | None = None
     unseen: float = 0.0
+    slow: bool = False
 
     @property
     def drop(self) -> float:
@@ -76,6 +81,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         many = f"{self.count:,} {self.per}{'s' if self.count != 1 else ''}"
         if self.low is None or self.high is None:
             why = f"fewer than {FEWEST_DRAWS} show no spread" if self.few else "some scores are not finite"
+            why = "the metric takes too long to be called again and again" if self.slow else why
             return f"{many}, no interval: {why}"
         told = f"{CONFIDENCE:.0%} interval {self.low:.3g} to {self.high:.3g}, {many}"
         if not self.unseen:
@@ -91,6 +97,7 @@ def measured_change(
     labels: Sequence[Any] | None = None,
     rows: int = 0,
     seed: int = 0,
+    seconds: float = math.inf,
 ) -> Change:
     """The metric on both sides, with the interval of its drop.
 
@@ -105,6 +112,7 @@ def measured_change(
         labels: one for each input; None: the metric takes none.
         rows: how many rows the inputs have in all; 0: not known.
         seed: of the resampling.
+        seconds: about how long a metric of one number may be called again and again.
 
     Raises:
         UsageError: the metric fails, gives something else than finite numbers, or another number of scores
@@ -121,7 +129,7 @@ def measured_change(
     if one.shape != two.shape:
         raise UsageError(f"the metric gave {one.size} scores for one side and {two.size} for the other")
     if one.ndim == 0:
-        return _by_calls(metric, feeds, before, after, labels, float(one), float(two), seed)
+        return _by_calls(metric, feeds, before, after, labels, float(one), float(two), seed, seconds)
     if one.size not in (len(feeds), rows):
         of_rows = f" of {rows:,} rows" if rows else ""
         raise UsageError(
@@ -186,13 +194,15 @@ def _by_calls(
     one: float,
     two: float,
     seed: int,
+    seconds: float,
 ) -> Change:
     """A metric of the whole: called on inputs drawn again, the same ones for both sides."""
-    count, found = len(feeds), NO_INTERVAL
+    count, found, slow = len(feeds), NO_INTERVAL, False
     if count >= FEWEST_DRAWS and math.isfinite(one - two):
-        drops = _drops_of_calls(metric, feeds, before, after, labels, seed)
-        found = interval_of_calls(drops, count, one, two)
-    return Change(before=one, after=two, count=count, per="input", **found._asdict())
+        drops = _drops_of_calls(metric, feeds, before, after, labels, seed, seconds)
+        slow = len(drops) < (1 - _FAILING) * LEAST_CALLS
+        found = NO_INTERVAL if slow else interval_of_calls(drops, count, one, two)
+    return Change(before=one, after=two, count=count, per="input", slow=slow, **found._asdict())
 
 
 def _drops_of_calls(
@@ -202,12 +212,14 @@ def _drops_of_calls(
     after: Sequence[Mapping[str, Any]],
     labels: Sequence[Any] | None,
     seed: int,
+    seconds: float,
 ) -> npt.NDArray[np.float64]:
     draw = np.random.default_rng(seed)
     drops: list[float] = []
     failed: UsageError | None = None
-    count = len(feeds)
-    for _ in range(CALLS):
+    count, start, asked = len(feeds), time.monotonic(), 0
+    while asked < CALLS and _affordable(asked, time.monotonic() - start, seconds):
+        asked += 1
         picks = draw.integers(count, size=count)
         given = () if labels is None else ([labels[n] for n in picks],)
         try:
@@ -219,13 +231,19 @@ def _drops_of_calls(
             failed = error
             continue
         drops.append(scores[0] - scores[1])
-    if failed is not None and len(drops) < (1 - _FAILING) * CALLS:
+    if failed is not None and len(drops) < (1 - _FAILING) * asked:
         raise failed
     return np.array(drops)
 
 
+def _affordable(asked: int, spent: float, seconds: float) -> bool:
+    """Whether there is time for one more call, and for as many as an interval needs."""
+    return not asked or spent / asked * max(asked + 1, LEAST_CALLS) <= seconds
+
+
 def split_labels(labels: Sequence[Any], rows: Sequence[int]) -> list[Any]:
-    """One entry for each input: labels that are one for each row are cut to the inputs' rows.
+    """One entry for each input: labels that are one for each row are cut to the inputs' rows, as arrays, or
+    as lists where the rows' labels have no one shape.
 
     Args:
         labels: one for each input, or one for each row of all inputs.
@@ -240,5 +258,9 @@ def split_labels(labels: Sequence[Any], rows: Sequence[int]) -> list[Any]:
         raise UsageError(
             f"{len(labels)} labels for {len(rows)} inputs of {sum(rows)} rows: give one for each, in order"
         )
+    try:
+        known: Any = np.asarray(labels)
+    except ValueError:  # of another length for each row: a text in tokens, say
+        known = list(labels)
     ends = np.cumsum(rows)
-    return [np.asarray(labels[end - size : end]) for end, size in zip(ends.tolist(), rows, strict=True)]
+    return [known[end - size : end] for end, size in zip(ends.tolist(), rows, strict=True)]

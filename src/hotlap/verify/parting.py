@@ -15,13 +15,13 @@ from hotlap.model.walk import Node, Walk
 from hotlap.verify import judging
 from hotlap.verify.calibration import most
 from hotlap.verify.divergence import Divergence, Seen, Walked
-from hotlap.verify.inside import Chunks, Inside, stored
+from hotlap.verify.inside import Chunks, Inside, sparse, stored
 from hotlap.verify.matching import Pair, in_order, paired
 from hotlap.verify.noise import has_floats, nudge
 from hotlap.verify.span import Span, spans
 from hotlap.verify.tallies import Tallies
 from hotlap.verify.tally import Tally
-from hotlap.verify.weights import difference
+from hotlap.verify.weights import difference, sparse_difference
 
 __all__ = ["Parting"]
 
@@ -106,9 +106,9 @@ class Parting:
 
     def _divergence(self, pair: Pair, kind: Any, tallies: Tallies) -> Divergence:
         tally, key = tallies.tallies.get(_key(pair)), _key(pair)
-        told = tallies.reshaped.get(key)
-        worst = None if tally is None else tally.odd if kind == "not finite" else tally.worst
-        texts = (worst.before, worst.after) if worst else _forms(told[1] if told else "")
+        form = tallies.reshaped.get(key) if kind == "form" else None
+        worst = None if tally is None or form else tally.odd if kind == "not finite" else tally.worst
+        texts = (worst.before, worst.after) if worst else _forms(form.told if form else "")
         noise = tally.noise if tally else None
         return Divergence(
             kind=kind,
@@ -123,13 +123,15 @@ class Parting:
             noise=noise.max_rel if noise else 0.0,
             noise_rms=noise.rms if noise else 0.0,
             inputs=tuple(self._seen(pair, place) for place, name in enumerate(pair.before.inputs) if name),
-            input=worst.input if worst else 0,
+            input=form.input if form else worst.input if worst else 0,
         )
 
     def _seen(self, pair: Pair, place: int) -> Seen:
         """Whether what the node reads at one place is the same on both sides."""
         name = pair.before.inputs[place]
         home = self.before.walk.home(pair.before.scope, name)
+        if (weight := sparse(pair.before.scope, name)) is not None:
+            return self._seen_sparse(pair, place, weight)
         if home is not None and name in home.weights:
             return self._seen_weight(pair, place, name)
         if home is not None and name in home.makers:
@@ -152,6 +154,15 @@ class Parting:
         one = _weight(self.before.walk, pair.before, name, place)
         said = difference(one, other, self.before.home, self.after.home)
         return Seen(name=name, agrees=not said, said=f"a weight: {said or 'the same'}")
+
+    def _seen_sparse(self, pair: Pair, place: int, weight: Any) -> Seen:
+        name, node = weight.values.name, pair.after
+        names = (name, *node.inputs[place : place + 1])
+        other = next((found for n in names if (found := sparse(node.scope, n)) is not None), None)
+        if other is None:
+            return Seen(name=name, agrees=None, said="a sparse weight that the candidate has not")
+        said = sparse_difference(weight, other, self.before.home, self.after.home)
+        return Seen(name=name, agrees=not said, said=f"a sparse weight: {said or 'the same'}")
 
 
 def _weight(walk: Walk, node: Node, name: str, place: int) -> Any:

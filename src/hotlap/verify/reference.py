@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -13,6 +14,7 @@ from hotlap.errors import UsageError
 from hotlap.verify import judging
 from hotlap.verify.answers import Refused
 from hotlap.verify.calibration import measure, most
+from hotlap.verify.columns import Columns, known_columns
 from hotlap.verify.levels import ENOUGH_ROWS, NEAR, NOISE_FACTOR, UNSTEADY, level_named
 from hotlap.verify.metric import Metric, measured_change, split_labels
 from hotlap.verify.rows import rows_of, shapes_of
@@ -54,6 +56,7 @@ class Reference:
         maker: whose signature inputs are made to fit; None: the target's.
         names: what the outputs are called, where the target is a callable that gives them without names.
         noise_seconds: about how long measuring the noise may take; slow models are measured on fewer inputs.
+        metric_seconds: about how long a metric of one number may be called again and again; each time.
         timeout: seconds after which a process counts as hung, beside what the reference itself took.
 
     Raises:
@@ -77,6 +80,7 @@ class Reference:
         maker: Target | None = None,
         names: Sequence[str] = (),
         noise_seconds: float = 20.0,
+        metric_seconds: float = math.inf,
         timeout: float = 120.0,
     ) -> None:
         self.target = target
@@ -84,9 +88,11 @@ class Reference:
         self.metric, self.max_drop, self._labels = metric, max_drop, labels
         self._names = tuple(names)
         self._noise_seconds, self._timeout = noise_seconds, timeout
+        self._metric_seconds = metric_seconds
         self._noise: dict[str, Noise] | None = None
         self._judged = 0
         self._last: tuple[Target, str] | None = None
+        self._columns: Columns = {}
         self._sides = Sides(data, maker or target)
         try:
             self._answer()
@@ -134,7 +140,7 @@ class Reference:
         return self._noise
 
     def _compare(self, name: str, numbers: Sequence[int], known: Mapping[str, Noise]) -> Tallies:
-        tallies = Tallies(self._spans, known)
+        tallies = Tallies(self._spans, known, columns=self._columns)
         pairs = zip(
             numbers, self._sides.answers(FIRST, numbers), self._sides.answers(name, numbers), strict=True
         )
@@ -188,6 +194,9 @@ class Reference:
             asked = self._sides.one(candidate, name, refusals=True, names=list(outputs))
             self._sides.ask([asked], candidate.label, allowed)
             self._last = candidate, name
+            self._columns = known_columns(
+                self.target, candidate, outputs, next((a for a in self._sides.answers(name) if a), {})
+            )
         return self._last[1]
 
     def log_of(self, target: Target) -> str:
@@ -230,7 +239,9 @@ class Reference:
             self._sides.answers(name),
         )
         feeds, before, after = (list(side) for side in sides)
-        change = measured_change(self.metric, feeds, before, after, self._labels, self.rows)
+        change = measured_change(
+            self.metric, feeds, before, after, self._labels, self.rows, seconds=self._metric_seconds
+        )
         found = decided(
             change, self.max_drop, lambda: not judging.exact_failures(self._with_noise(name, tallies))
         )
@@ -263,7 +274,11 @@ class Reference:
             worst=judging.worst(tallies) if tallies else "",
             worst_input=judging.worst_input(tallies) if tallies else None,
             not_finite_input=judging.not_finite_input(tallies) if tallies else None,
-            notes=(*judging.not_finite(tallies), *self._notes(level)) if tallies else (),
+            notes=(
+                (*judging.not_finite(tallies), *judging.guessed_columns(tallies), *self._notes(level))
+                if tallies
+                else ()
+            ),
         )
 
     def _notes(self, level: str) -> tuple[str, ...]:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hotlap.verify.answers import parts, same_table
+from hotlap.verify.columns import Columns, matched
 from hotlap.verify.span import Span
 from hotlap.verify.tally import Tally
 from hotlap.verify.verdict import Noise, OutputDiff
 
-__all__ = ["Tallies"]
+__all__ = ["Reshaped", "Tallies"]
+
+
+class Reshaped(NamedTuple):
+    """Inputs on which an output has another form: how many, the first of them in words, and its number."""
+
+    times: int
+    told: str
+    input: int
 
 
 @dataclass(slots=True)
@@ -23,23 +32,27 @@ class Tallies:
     Attributes:
         spans: by name of the output's part.
         noise: the same; empty where it is not known (yet).
-        reshaped: by output: how many inputs gave another form, and the first of them in words.
+        reshaped: by output: the inputs that gave another form.
         inputs: how many were compared.
         refused: how many of them the candidate did not take, and the first of those in words.
         lost: in words, the first output that is missing or has another element type: what noise never does.
         outputs: by name of a part: the output that it is of.
         first_odd: number of the first input that was refused, or gave another form.
+        columns: what a tensor's columns hold, for outputs that are maps on the other side.
+        guessed: such outputs of which nobody says it.
     """
 
     spans: Mapping[str, Span]
     noise: Mapping[str, Noise] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
-    reshaped: dict[str, tuple[int, str]] = field(default_factory=dict)
+    reshaped: dict[str, Reshaped] = field(default_factory=dict)
     inputs: int = 0
     refused: tuple[int, str] | None = None
     lost: str | None = None
     outputs: dict[str, str] = field(default_factory=dict)
     first_odd: int | None = None
+    columns: Columns = field(default_factory=dict)
+    guessed: set[str] = field(default_factory=set)
 
     def refuse(self, number: int, told: str) -> None:
         """The candidate did not take input `number`."""
@@ -71,18 +84,30 @@ class Tallies:
                     self.lost = self.lost or told
                 self._reshape(number, name, told)
                 continue
+            if form != other:
+                others = self._in_order(name, form, other, others)
             for (label, a), (_, b) in zip(arrays, others, strict=True):
                 self.tallies[label].add(number, a, b)
 
+    def _in_order(
+        self, name: str, form: Any, other: Any, others: list[tuple[str, Any]]
+    ) -> list[tuple[str, Any]]:
+        """A tensor's columns beside those of maps, whose keys are sorted."""
+        ((label, array),) = others
+        array, sure = matched(form, other, array, self.columns.get(name, ()))
+        if not sure:
+            self.guessed.add(name)
+        return [(label, array)]
+
     def _reshape(self, number: int, name: str, told: str) -> None:
         self._odd(number)
-        times, first = self.reshaped.get(name, (0, told))
-        self.reshaped[name] = (times + 1, first)
+        known = self.reshaped.get(name, Reshaped(0, told, number))
+        self.reshaped[name] = known._replace(times=known.times + 1)
 
     def reshaped_share(self, label: str) -> float:
         """Of the inputs, those on which the output that the part is of has another form."""
-        times, _ = self.reshaped.get(self.outputs.get(label, label), (0, ""))
-        return times / self.inputs if times else 0.0
+        known = self.reshaped.get(self.outputs.get(label, label))
+        return known.times / self.inputs if known else 0.0
 
     def usually_reshaped(self, output: str) -> float:
         """The same share, as far as the noise goes."""

@@ -34,8 +34,9 @@ def decided(change: Change, max_drop: float, exact: Callable[[], bool]) -> Decis
     Args:
         change: of the metric.
         max_drop: how much lower the candidate may be.
-        exact: says whether the answers agree within the model's own noise; only asked where the metric shows
-            no difference and yet cannot tell. Such answers are the same answers, however few they are.
+        exact: says whether the answers agree within the model's own noise; only asked where the metric
+            cannot tell and the drop that was seen is allowed. Such answers are the same answers, however few
+            they are, and whatever rounding does to the metric's last digits.
     """
     said = f"{change.label}; {max_drop:g} is allowed"
     if not math.isfinite(change.drop):
@@ -44,7 +45,8 @@ def decided(change: Change, max_drop: float, exact: Callable[[], bool]) -> Decis
         return Decision(False, False, said, _MORE)
     if change.high is not None and change.high <= max_drop and change.width <= max_drop:
         return Decision(True, False, said)
-    if change.drop == 0 and max_drop >= 0 and exact():
+    blind = change.low is None or change.width > max_drop
+    if blind and change.drop <= max_drop and exact():
         return Decision(True, False, f"{said}, and the answers agree within the model's own noise")
     if change.low is None:
         return Decision(False, True, f"it cannot tell: {said}", _more_data(change))
@@ -63,6 +65,8 @@ _MORE = "allow more (--max-drop)"
 
 def _more_data(change: Change) -> str:
     """What would give an interval."""
+    if change.slow:
+        return "let the metric give a score for each input or row, then it is called once; or give more time"
     if not change.few:
         return "let the metric give finite numbers, however the inputs are drawn; or ask for the level close"
     rows = ", or a metric that gives a score for each row" if change.per == "input" else ""

@@ -14,7 +14,7 @@ from hotlap.model.pieces import pieces
 from hotlap.model.sizes import dtype_of
 from hotlap.verify.index import index_text
 
-__all__ = ["difference", "not_finite"]
+__all__ = ["difference", "not_finite", "sparse_difference"]
 
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
 
@@ -39,6 +39,16 @@ def difference(before: Any, after: Any, home: Path, other_home: Path) -> str:
     place = np.unravel_index(int(np.argmax(differs)), differs.shape)
     many = f"{int(differs.sum()):,} of {differs.size:,} values differ"
     return f"{many}, the first{index_text(place)}: {_told(one[place])} became {_told(two[place])}"
+
+
+def sparse_difference(before: Any, after: Any, home: Path, other_home: Path) -> str:
+    """How two ``SparseTensorProto`` differ; as `difference`."""
+    if list(before.dims) != list(after.dims):
+        return f"{list(before.dims)} became {list(after.dims)}"
+    if said := difference(before.values, after.values, home, other_home):
+        return said
+    places = difference(before.indices, after.indices, home, other_home)
+    return places and f"its values lie elsewhere: {places}"
 
 
 def _told(value: Any) -> str:

@@ -298,9 +298,9 @@ SHAPE: Mapping[str, Callable[[Given, Node], Dims | None]] = {
     **dict.fromkeys(("Resize", "Upsample"), _resize),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), _recurrent),
     "Compress": _compress, "Concat": _concat, "Constant": _constant_dims, "ConstantOfShape": _of_shape,
-    "Expand": _expand, "Flatten": _flatten, "Gather": _gather, "GatherElements": _second, "Pad": _pad, "Reshape": _reshape, "Shape": _shape,
-    "Slice": _slice, "Squeeze": _squeeze, "Tile": _tile, "Transpose": _transpose,
-    "Unsqueeze": _unsqueeze,
+    "Expand": _expand, "Flatten": _flatten, "Gather": _gather, "GatherElements": _second, "Pad": _pad,
+    "Reshape": _reshape, "Shape": _shape, "Slice": _slice, "Squeeze": _squeeze, "Tile": _tile,
+    "Transpose": _transpose, "Unsqueeze": _unsqueeze,
 }  # fmt: skip
 ALL_ALIKE = frozenset({"Split", "TopK"})
 """Their outputs have shapes alike (as far as is told here); of others only the first output is followed."""

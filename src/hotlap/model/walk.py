@@ -133,6 +133,7 @@ class Walk:
 
     def __init__(self, model: Any) -> None:
         self.model = model
+        self._opsets: dict[Scope, dict[str, int]] = {}
         self.root = _graph_scope(model.graph, "", None)
         functions = [_function_scope(f) for f in model.functions]
         self.scopes: tuple[Scope, ...] = tuple(s for top in (self.root, *functions) for s in _all(top))
@@ -187,6 +188,18 @@ class Walk:
             return False
         return value in home.weights or home.makers[value].op == "Constant"
 
+    def opset(self, scope: Scope, domain: str) -> int | None:
+        """The opset of a domain by which the nodes of a scope are read; None where it is not imported.
+
+        A function's body is read by what the function imports itself (onnx.proto, ``FunctionProto``).
+        """
+        while scope.outer is not None:
+            scope = scope.outer
+        if scope not in self._opsets:
+            proto = self.model if scope is self.root else scope.proto
+            self._opsets[scope] = {_own(o.domain): int(o.version) for o in proto.opset_import}
+        return self._opsets[scope].get(_own(domain))
+
     @cached_property
     def _seen(self) -> _Seen:
         """Told once for all: a file may have thousands of branches, and as many values to ask for."""
@@ -205,6 +218,10 @@ class Walk:
         """Whether a node calls one of the model's own functions."""
         known = {(f.domain, f.name) for f in self.model.functions}
         return any((n.proto.domain, n.proto.op_type) in known for n in self.nodes())
+
+
+def _own(domain: str) -> str:
+    return "" if domain in ONNX else domain
 
 
 def _all(scope: Scope) -> Iterator[Scope]:

@@ -101,3 +101,16 @@ def made(built: onnx.ModelProto, name: str) -> onnx.ModelProto:
     """With a weight among the inputs, which is what the caller may give."""
     built.graph.input.append(tiny.info(name, T.FLOAT, [5]))
     return built
+
+
+def test_an_operator_in_a_function_is_read_by_what_the_function_imports(tmp_path: Path) -> None:
+    body = [tiny.node("Dropout", ["a"], ["b", "mask"])]
+    built = tiny.unknown_operator()
+    built.functions.append(
+        helper.make_function(
+            "example.com", "NoSuchOperator", ["a"], ["b"], body, [helper.make_opsetid("", 17)]
+        )
+    )
+    del built.opset_import[0]
+    (finding,) = found(unused_output, built, tmp_path)
+    assert finding.tensor == "mask"

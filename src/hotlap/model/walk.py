@@ -53,6 +53,11 @@ class Node:
         name = self.proto.name or next((f"→ {o}" for o in self.proto.output if o), f"#{self.index}")
         return f'{self.scope.path}{self.op} "{name}"'
 
+    @property
+    def from_caller(self) -> bool:
+        """Whether an attribute is the caller's: one of a function's, which each call gives another value."""
+        return any(a.ref_attr_name for a in self.proto.attribute)
+
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute as a Python value: int, float, bytes, list of them, TensorProto or GraphProto."""
         found = next((a for a in self.proto.attribute if a.name == name), None)
@@ -179,14 +184,15 @@ class Walk:
         if value in home.weights:
             return home.weights[value]
         maker = home.makers[value]
-        return maker.attribute("value") if maker.op == "Constant" else None
+        return maker.attribute("value") if maker.op == "Constant" and not maker.from_caller else None
 
     def is_constant(self, scope: Scope, value: str) -> bool:
         """Whether no caller and no other value can change it."""
         home = self.home(scope, value)
         if home is None or value in home.inputs:
             return False
-        return value in home.weights or home.makers[value].op == "Constant"
+        maker = home.makers.get(value)
+        return maker is None or (maker.op == "Constant" and not maker.from_caller)
 
     def opset(self, scope: Scope, domain: str) -> int | None:
         """The opset of a domain by which the nodes of a scope are read; None where it is not imported.

@@ -117,7 +117,7 @@ def with_function(body: list[onnx.NodeProto], *imports: tuple[str, int]) -> onnx
 def test_a_function_is_read_by_its_own_imports(tmp_path: Path) -> None:
     body = [tiny.node("Scaler", ["a"], ["b"], domain="ai.onnx.ml", offset=[0.0], scale=[2.0])]
     good = with_function(body, ("", 17), ("ai.onnx.ml", 3))
-    run(good, **{i.name: np.ones((1, 4), np.float32) for i in good.graph.input})
+    run(good, x=np.ones(4, np.float32))
     assert found(unknown_operator, good, tmp_path) == []
     bad = with_function(body, ("", 17))
     bad.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))

@@ -114,3 +114,19 @@ def test_an_operator_in_a_function_is_read_by_what_the_function_imports(tmp_path
     del built.opset_import[0]
     (finding,) = found(unused_output, built, tmp_path)
     assert finding.tensor == "mask"
+
+
+def test_weights_of_two_nodes_with_one_name_are_told_apart(tmp_path: Path) -> None:
+    built = tiny.branch()
+    built.graph.node[-1].name = "if"
+    again = built.graph.node.add()
+    again.CopyFrom(built.graph.node[-2])
+    again.output[0] = "z"
+    built.graph.output.append(tiny.info("z", T.FLOAT, ["N"]))
+    for node, read in zip(built.graph.node[-2:], (True, False), strict=True):
+        graph = node.attribute[0].g
+        graph.initializer.append(numpy_helper.from_array(np.zeros(1 + read, np.float32), "w"))
+        if read:
+            graph.node[0].input[0] = "w"
+    (finding,) = found(unused_output, built, tmp_path)
+    assert finding.cost == "4 bytes of the file"

@@ -138,7 +138,7 @@ def test_values_of_two_nodes_with_one_label_are_told_apart() -> None:
     again.CopyFrom(model.graph.node[-2])
     again.output[0] = "z"  # it has no name, and is told by its output; the other has that for a name
     model.graph.node[-2].name = "→ z"
-    again.attribute[0].g.node[0].op_type = "Mul"
+    again.attribute[1].g.node[0].op_type = "Mul"
     model.graph.output.append(info("z", T.FLOAT, ["N"]))
     scopes = [s for s in Walk(model).scopes if "t" in s.makers]
     copy, names = tapped(model, [(s.path, "t") for s in scopes])

@@ -62,3 +62,11 @@ def test_a_missing_onnxruntime_is_no_fault_of_the_model(
     monkeypatch.setattr(child._Work, "load", missing)
     with pytest.raises(MissingExtra):
         answer(request(tiny.mlp(), tmp_path, "load"))
+
+
+def test_placement_tells_operators_whatever_the_nodes_are_called(tmp_path: Path) -> None:
+    model = tiny.mlp()
+    model.graph.node[1].name = 'layer / 1 "relu"'
+    answer(request(model, tmp_path, "load"))
+    loaded = read_answer(tmp_path, "load")
+    assert loaded is not None and loaded.placement == {"cpu": ["Gemm", "Relu", "Gemm"]}

@@ -176,3 +176,14 @@ def test_a_branch_that_an_input_decides_is_unknown() -> None:
     found = count_cost(load_graph(real("silero").path))
     assert (found.macs, found.nbytes) == (None, None)
     assert found.why == 'If "If_0": which branch it takes hangs on its inputs'
+
+
+def test_very_many_symbols_are_refused_before_their_points_are_made() -> None:
+    names = [f"x{n}" for n in range(40)]
+    built = tiny.model(
+        [tiny.node("Relu", [n], [f"{n}_out"]) for n in names],
+        [tiny.info(n, T.FLOAT, [f"n_{n}", 4]) for n in names],
+        [tiny.info(f"{n}_out", T.FLOAT, [f"n_{n}", 4]) for n in names],
+    )
+    cost = count_cost(built)
+    assert cost.macs is None and cost.why == "it is too large to be counted at enough sizes"

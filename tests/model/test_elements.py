@@ -113,3 +113,16 @@ def test_types_have_the_names_that_hotlap_uses_everywhere() -> None:
     assert dtype_name(T.FLOAT) == "float32"
     assert dtype_name(T.INT4) == "int4"
     assert dtype_name(T.UNDEFINED) == ""
+
+
+def test_a_function_is_read_by_its_own_imports() -> None:
+    body = [tiny.node("Cast", ["a"], ["d"], to=T.DOUBLE), tiny.node("Gelu", ["d"], ["g"])]
+    function = helper.make_function("own", "f", ["a"], ["g"], body, [helper.make_opsetid("", 20)])
+    model = tiny.model(
+        [tiny.node("f", ["x"], ["y"], domain="own")],
+        [tiny.info("x", T.FLOAT, ["N"])],
+        [tiny.info("y", T.DOUBLE, None)],
+    )
+    model.functions.append(function)
+    walk = Walk(model)
+    assert elements(walk).of(walk.scopes[-1], "g") == "float64"

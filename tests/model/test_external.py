@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -197,3 +198,20 @@ def test_a_weight_that_points_to_less_than_it_needs_is_unreadable(folder: Path) 
     path = tiny.save(model, folder / "m.onnx")
     (found,) = external_problems(load_graph(path), path)
     assert (found.kind, found.said) == ("unreadable", 'weight "w" needs 20 bytes and points to 16')
+
+
+def test_a_folder_is_walked_once_however_many_files_are_missing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tiny.external_at("0.bin")
+    for n in range(1, 30):
+        model.graph.initializer.append(tiny.external_at(f"{n}.bin").graph.initializer[0])
+    path = tiny.save(model, folder / "m.onnx")
+    (folder / "sub").mkdir()
+    (folder / "sub" / "7.bin").write_bytes(bytes(16))
+    walked: list[Path] = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda at: walked.append(at) or scandir(at))
+    found = external_problems(load_graph(path), path)
+    assert walked == [folder, folder / "sub"]
+    assert [p.elsewhere for p in found if p.kind == "moved"] == ["sub/7.bin"] and len(found) == 30

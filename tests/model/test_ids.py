@@ -7,6 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from hotlap.model import ids
 from hotlap.model.ids import id_limits
 from tests import tiny
 
@@ -87,3 +88,20 @@ def test_an_operator_of_others_by_a_known_name_is_not_looked_at() -> None:
     empty = helper.make_node("Constant", [], [], value=numpy_helper.from_array(np.zeros(1)))
     graph = helper.make_graph([one, few, none, empty], "g", [], [])
     assert id_limits(helper.make_model(graph), frozenset({"i"})) == {}
+
+
+def test_a_table_that_is_made_of_itself_again_and_again_is_followed_once() -> None:
+    class Makers(dict[str, Any]):
+        asked = 0
+
+        def get(self, *key: Any) -> Any:
+            self.asked += 1
+            return super().get(*key)
+
+    nodes = [tiny.node("Add", [f"v{n}"] * 5, [f"v{n + 1}"]) for n in range(7)]
+    nodes += [tiny.node("Gather", ["v7", "ids"], ["y"])]
+    model = tiny.model(nodes, [IDS], [tiny.info("y", TensorProto.FLOAT, None)], {"v0": TABLE})
+    graph = ids._Graph(model)
+    graph._makers = makers = Makers(graph._makers)
+    assert graph.size("v7", 0) == 100
+    assert makers.asked == 7

@@ -58,7 +58,7 @@ def test_planted_kinds() -> None:
 def test_integers_have_extremes_only(kind: str) -> None:
     info = np.iinfo(kind)
     found = added(np.array([info.min, 0, info.max], kind), kind, 2)
-    assert found == Numbers(kind, low=float(info.min), high=float(info.max))
+    assert found == Numbers(kind, low=int(info.min), high=int(info.max))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "string", "complex64", "float8_e4m3fn", "int4", "unknown"])

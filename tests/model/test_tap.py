@@ -130,3 +130,17 @@ def test_functions_have_no_way_out_until_they_are_unfolded() -> None:
     flat = inlined(model)
     assert [n.op_type for n in flat.graph.node] == ["Add"] and not flat.functions
     assert inlined(flat) is flat
+
+
+def test_values_of_two_nodes_with_one_label_are_told_apart() -> None:
+    model = tiny.branch()
+    again = model.graph.node.add()
+    again.CopyFrom(model.graph.node[-2])
+    again.output[0] = "z"  # it has no name, and is told by its output; the other has that for a name
+    model.graph.node[-2].name = "→ z"
+    again.attribute[1].g.node[0].op_type = "Mul"
+    model.graph.output.append(info("z", T.FLOAT, ["N"]))
+    scopes = [s for s in Walk(model).scopes if "t" in s.makers]
+    copy, names = tapped(model, [(s.path, "t") for s in scopes])
+    given = run(copy, {"x": np.array([3, 4], np.float32)})
+    assert [given[names[s.path, "t"]].tolist() for s in scopes] == [[6, 8], [9, 16]]

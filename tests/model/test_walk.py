@@ -178,3 +178,27 @@ def test_asking_for_every_value_does_not_visit_every_branch_each_time(
     assert given == ["y0"]
     assert [len(walk.readers(walk.root, v)) for v in ("x", "y0", "none")] == [2 * many, 0, 0]
     assert asked < 20 * many
+
+
+def test_no_two_scopes_have_one_path() -> None:
+    built = tiny.branch()
+    built.graph.node[-1].name = "if"
+    again = built.graph.node.add()
+    again.CopyFrom(built.graph.node[-2])
+    again.output[0] = "z"
+    for domain in ("a", "b"):
+        built.functions.append(
+            helper.make_function(domain, "f", ["a"], ["b"], [tiny.node("Neg", ["a"], ["b"])], [])
+        )
+    walk = Walk(built)
+    assert [s.path for s in walk.scopes] == [
+        "",
+        'If "if" / else_branch / ',
+        'If "if" / then_branch / ',
+        'If "if" / else_branch (2) / ',
+        'If "if" / then_branch (2) / ',
+        "function f / ",
+        "function f (2) / ",
+    ]
+    first, second = walk.root.nodes[-2:]
+    assert [s.around for s in walk.scopes] == [None, first, first, second, second, None, None]

@@ -109,8 +109,11 @@ def _asked_picked(s: Shapes, n: Node) -> _Asked:
 
 def _asked_sliced(s: Shapes, n: Node) -> _Asked:
     asked = s.asked(n.proto.input[0])
-    start, end, step = numbers(s, n, 1, "starts"), numbers(s, n, 2, "ends"), numbers(s, n, 4) or [1]
-    if asked is None or start is None or end is None or len(start) != 1 or len(end) != 1:
+    start, end = numbers(s, n, 1, "starts"), numbers(s, n, 2, "ends")
+    step = numbers(s, n, 4) if any(n.proto.input[4:5]) else [1]
+    if asked is None or start is None or end is None or step is None:
+        return None
+    if not len(start) == len(end) == len(step) == 1:
         return None
     return asked[start[0] : end[0] : step[0]]
 

@@ -64,7 +64,8 @@ class Ran:
         facts: what probing learned; None where nothing ran.
         executed: the graph that ORT really runs on this host (optimised at its highest level); None where
             it was not to be had.
-        placement: provider (short name) to its nodes' labels ``Op "name"``, as ORT recorded the assignment.
+        placement: provider (short name) to its nodes' operators (as `Node.op`), one for each node, as ORT
+            recorded the assignment.
         copies: copies between providers in the executed graph.
         provider_refusals: provider to the reason why it does not load.
         ranges: value of the file's graph (root scope) to what it held; only where asked for (half

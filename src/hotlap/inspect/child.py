@@ -46,7 +46,7 @@ class _Work:
         self.runner = self.opened()
         nodes = assigned(self.runner.session)
         return Answer(
-            placement={name: [_label(n) for n in some] for name, some in nodes.items()},
+            placement={name: [_op(n) for n in some] for name, some in nodes.items()},
             refusals=_refusals(self.runner.notes),
         )
 
@@ -102,10 +102,9 @@ def answer(request: Request) -> None:
             return
 
 
-def _label(node: Assigned) -> str:
-    """As `hotlap.model.walk.Node.label` tells it, for a node of the model's own graph."""
-    op = node.op if node.domain in ONNX else f"{node.domain}.{node.op}"
-    return f'{op} "{node.name}"' if node.name else op
+def _op(node: Assigned) -> str:
+    """As `hotlap.model.walk.Node.op` tells it."""
+    return node.op if node.domain in ONNX else f"{node.domain}.{node.op}"
 
 
 def _refusals(notes: tuple[str, ...]) -> dict[str, str]:

@@ -108,5 +108,5 @@ def _what_ran(ran: Ran | None) -> dict[str, Any]:
         "ran": True,
         "data": ran.data,
         "facts": ran.facts,
-        "placement": {name: len(labels) for name, labels in ran.placement.items()},
+        "placement": {name: len(ops) for name, ops in ran.placement.items()},
     }

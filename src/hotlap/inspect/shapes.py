@@ -69,8 +69,8 @@ class Shapes:
     # ── one node ──────────────────────────────────────────────────────────────────────────────────────
 
     def _step(self, node: Node) -> None:
-        outputs = [o for o in node.proto.output if o]
-        if not outputs or any(True for _ in node.subgraphs()):
+        outputs = list(node.proto.output)
+        if not any(outputs) or any(True for _ in node.subgraphs()):
             return
         op = node.op.removeprefix("com.microsoft.")
         how = SHAPE.get(op)
@@ -79,12 +79,13 @@ class Shapes:
             number = ASKED[op](self, node) if op in ASKED else None
         except (IndexError, TypeError, ValueError, OverflowError):
             return  # a node that is not as its operator is defined: ORT will say so
-        if number is not None:
+        # An output is known by its place: of a GRU whose first is left out, the second is no sequence.
+        if number is not None and outputs[0]:
             self._asked.setdefault(outputs[0], number)
         if how is None or outputs[0] in self._dims:
             return
         same = outputs if op in ALL_ALIKE else outputs[:1]
-        self._dims.update(dict.fromkeys(same, made))
+        self._dims.update((name, made) for name in same if name)
 
     def input(self, node: Node, number: int) -> Dims | None:
         names = node.proto.input

@@ -63,7 +63,10 @@ def _gemm(s: Given, n: Node) -> Dims | None:
 def _conv(s: Given, n: Node) -> Dims | None:
     at = {"QLinearConv": 3}.get(n.proto.op_type, 1)
     x, w = s.input(n, 0), s.input(n, at)
-    return None if x is None or w is None or not w else (x[0], w[0], *(None,) * (len(x) - 2))
+    if x is None or w is None or not w:
+        return None
+    sides = (None,) * (len(x) - 2)
+    return (x[0], *sides, w[0]) if n.attribute("channels_last", 0) else (x[0], w[0], *sides)
 
 
 def _pool(s: Given, n: Node) -> Dims | None:
@@ -107,11 +110,12 @@ def _flatten(s: Given, n: Node) -> Dims | None:
 
 def _squeeze(s: Given, n: Node) -> Dims | None:
     x, axes = s.input(n, 0), numbers(s, n, 1, "axes")
-    if x is None or (axes is None and (None in x or any(isinstance(d, str) for d in x))):
+    if x is None or (axes is None and any(n.proto.input[1:2])):
         return None
-    gone = {i for i, d in enumerate(x) if d == 1} if axes is None else {axis_of(a, len(x)) for a in axes}
-    if len([v for v in n.proto.input if v]) > 1 and axes is None:
+    if not axes and not all(isinstance(d, int) for d in x):
         return None
+    # ORT reads an empty list of axes as none: all that are 1 go.
+    gone = {axis_of(a, len(x)) for a in axes} if axes else {i for i, d in enumerate(x) if d == 1}
     s.pin(n, [Clash(d, (1,)) for i in sorted(gone) if isinstance(d := x[i], str)])
     return tuple(d for i, d in enumerate(x) if i not in gone)
 
@@ -139,6 +143,10 @@ def _along_axis_unknown(s: Given, n: Node) -> Dims | None:
         return None
     at = axis_of(axis, len(x))
     return (*x[:at], None, *x[at + 1 :])
+
+
+def _compress(s: Given, n: Node) -> Dims | None:
+    return (None,) if n.attribute("axis") is None else _along_axis_unknown(s, n)
 
 
 def _slice(s: Given, n: Node) -> Dims | None:
@@ -226,12 +234,15 @@ def _pad(s: Given, n: Node) -> Dims | None:
     x, pads = s.input(n, 0), numbers(s, n, 1, "pads")
     if x is None:
         return None
-    if pads is None or len(pads) != 2 * len(x):
+    axes = numbers(s, n, 3) if any(n.proto.input[3:4]) else list(range(len(x)))
+    if pads is None or axes is None or len(pads) != 2 * len(axes):
         return (None,) * len(x)
-    return tuple(
-        d if a == b == 0 else d + a + b if isinstance(d, int) else None
-        for d, a, b in zip(x, pads[: len(x)], pads[len(x) :], strict=True)
-    )
+    dims = list(x)
+    for axis, a, b in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
+        at = axis_of(axis, len(x))
+        size = x[at]
+        dims[at] = size if a == b == 0 else size + a + b if isinstance(size, int) else None
+    return tuple(dims)
 
 
 def _resize(s: Given, n: Node) -> Dims | None:
@@ -283,13 +294,13 @@ SHAPE: Mapping[str, Callable[[Given, Node], Dims | None]] = {
     **dict.fromkeys(("Conv", "ConvInteger", "QLinearConv", "FusedConv"), _conv),
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool),
     **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _global),
-    **dict.fromkeys(("Split", "TopK", "Compress"), _along_axis_unknown),
+    **dict.fromkeys(("Split", "TopK"), _along_axis_unknown),
     **dict.fromkeys(("Resize", "Upsample"), _resize),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), _recurrent),
-    "Concat": _concat, "Constant": _constant_dims, "ConstantOfShape": _of_shape, "Expand": _expand,
-    "Flatten": _flatten, "Gather": _gather, "GatherElements": _second, "Pad": _pad, "Reshape": _reshape,
-    "Shape": _shape, "Slice": _slice, "Squeeze": _squeeze, "Tile": _tile, "Transpose": _transpose,
-    "Unsqueeze": _unsqueeze,
+    "Compress": _compress, "Concat": _concat, "Constant": _constant_dims, "ConstantOfShape": _of_shape,
+    "Expand": _expand, "Flatten": _flatten, "Gather": _gather, "GatherElements": _second, "Pad": _pad,
+    "Reshape": _reshape, "Shape": _shape, "Slice": _slice, "Squeeze": _squeeze, "Tile": _tile,
+    "Transpose": _transpose, "Unsqueeze": _unsqueeze,
 }  # fmt: skip
 ALL_ALIKE = frozenset({"Split", "TopK"})
 """Their outputs have shapes alike (as far as is told here); of others only the first output is followed."""

@@ -54,7 +54,7 @@ class Answer(msgspec.Struct, kw_only=True):
 
     Attributes:
         error: why it found nothing, one line; "" where it did.
-        placement: provider to its nodes' labels, of the stage "load".
+        placement: provider to its nodes' operators, of the stage "load".
         refusals: provider to the reason why it is not used, of "load".
         facts: of "probe".
         file: the executed graph, of "executed".

@@ -41,7 +41,8 @@ def constant(walk: Walk, scope: Scope, value: str) -> npt.NDArray[Any] | None:
     tensor = walk.constant(scope, value)
     if tensor is None:
         maker = walk.maker(scope, value)
-        written = () if maker is None or maker.op != "Constant" else maker.proto.attribute
+        said = maker is not None and maker.op == "Constant" and not maker.from_caller
+        written = maker.proto.attribute if maker is not None and said else ()
         tensor = next((t for a in written if (t := as_tensor(a)) is not None), None)
     return None if tensor is None else array(tensor)
 

@@ -7,6 +7,7 @@ sizes that it was not made from.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -148,7 +149,10 @@ class _Counter:
     def _formula(
         self, grid: Mapping[str, list[int]], open_: Mapping[str, tuple[int, int]], kind: str
     ) -> Formula | None:
-        points = [dict(zip(grid, sizes, strict=True)) for sizes in itertools.product(*grid.values())]
+        # Each symbol doubles the points at least: told before the first is made.
+        if math.prod(map(len, grid.values())) * len(self._model.graph.node) > _MOST_WORK:
+            raise _TooMuch
+        points = (dict(zip(grid, sizes, strict=True)) for sizes in itertools.product(*grid.values()))
         counts = {tuple(p.values()): getattr(self._at(p), kind) for p in points}
         other = {s: step * 4 for s, (step, _) in open_.items()}
         if None not in counts.values():

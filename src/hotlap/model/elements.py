@@ -61,7 +61,7 @@ class Elements:
 
     def __init__(self, walk: Walk) -> None:
         self._known: dict[Scope, dict[str, str]] = {}
-        self._opsets = {"" if o.domain in ONNX else o.domain: int(o.version) for o in walk.model.opset_import}
+        self._walk = walk
         for scope in walk.scopes:
             if scope.outer is None:
                 self._fill(scope)
@@ -108,7 +108,7 @@ class Elements:
             first = (*self.read(node), "")[0]
             return "" if first in _INDICES or (number and not first.startswith("float")) else first
         domain = "" if node.proto.domain in ONNX else node.proto.domain
-        like = _like(node.proto.op_type, self._opsets.get(domain, 1), domain, number)
+        like = _like(node.proto.op_type, self._walk.opset(node.scope, domain) or 1, domain, number)
         if isinstance(like, str):
             return like
         return next((t for n in like for t in self.read(node)[n : n + 1] if t), "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
@@ -95,7 +96,8 @@ def external_problems(
     problems = {p.location: p for p in files.problems(model)}
     for one in _changed(model, files.found, known or {}):
         problems.setdefault(one.location, one)
-    return tuple(_looked_for(p, path) for p in problems.values())
+    near = _near(path.parent, {_name(p) for p in problems.values()} - {""})
+    return tuple(_moved(p, near) for p in problems.values())
 
 
 class _Files:
@@ -188,22 +190,31 @@ def _has_sha1(file: Path, checksum: str) -> bool:
         return hashlib.file_digest(opened, "sha1").hexdigest() == checksum
 
 
-def _looked_for(problem: ExternalProblem, path: Path) -> ExternalProblem:
+def _name(problem: ExternalProblem) -> str:
+    """Under what name to look for the file, in small letters; "" where it is not to be looked for."""
+    lost = problem.kind in ("missing", "outside")
+    return PureWindowsPath(problem.location).name.casefold() if lost else ""  # it takes both kinds of slash
+
+
+def _moved(problem: ExternalProblem, near: Mapping[str, str]) -> ExternalProblem:
     """The problem; where a file of that name lies elsewhere in the model's folder, it has moved."""
-    if problem.kind not in ("missing", "outside"):
+    inside = near.get(_name(problem))
+    if not inside:
         return problem
-    name = PureWindowsPath(problem.location).name.casefold()  # it takes both kinds of slash
-    for file in _below(path.parent) if name else ():
-        if file.name.casefold() == name and isinstance(
-            _place(path.parent, inside := file.relative_to(path.parent).as_posix()), Path
-        ):
-            return msgspec.structs.replace(
-                problem,
-                kind="moved",
-                elsewhere=inside,
-                said=f'{problem.said}; a file of that name lies at "{inside}"',
-            )
-    return problem
+    said = f'{problem.said}; a file of that name lies at "{inside}"'
+    return msgspec.structs.replace(problem, kind="moved", elsewhere=inside, said=said)
+
+
+def _near(folder: Path, names: set[str]) -> dict[str, str]:
+    """Name to the nearest file of that name which a model in the folder may use; one walk for all of them."""
+    found: dict[str, str] = {}
+    for file in _below(folder) if names else ():
+        name, inside = file.name.casefold(), file.relative_to(folder).as_posix()
+        if name in names and name not in found and isinstance(_place(folder, inside), Path):
+            found[name] = inside
+            if len(found) == len(names):
+                break
+    return found
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -211,14 +222,15 @@ def _below(folder: Path) -> Iterator[Path]:
     folders, seen = [folder], 0
     for here in folders:  # it grows on the way
         try:
-            entries = sorted(os.scandir(here), key=lambda e: e.name)
+            with os.scandir(here) as all_entries:
+                entries = sorted(islice(all_entries, _MOST_ENTRIES - seen), key=lambda e: e.name)
         except OSError:
             continue
+        seen += len(entries)
         for entry in entries:
-            seen += 1
-            if seen > _MOST_ENTRIES:
-                return
             if entry.is_dir(follow_symlinks=False):
                 folders.append(here / entry.name)
             else:
                 yield here / entry.name
+        if seen >= _MOST_ENTRIES:
+            return

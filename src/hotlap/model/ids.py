@@ -20,7 +20,7 @@ _SAME_VALUES = frozenset(
 _SAME_ROWS = frozenset({"Cast", "Identity", "DequantizeLinear", "QuantizeLinear"})
 _ARITHMETIC = frozenset({"Mul", "Add", "Sub", "Div"})
 _ONNX = frozenset({"", "ai.onnx"})
-_MOST_INPUTS = 5  # DequantizeLinear has three; a node of thousands, looked through eight deep, never ends
+_MOST_INPUTS = 5  # DequantizeLinear has three; a node of thousands is no table
 _EMBED_LAYER_NORM = ((0, 2), (1, 4))
 """Inputs of com.microsoft.EmbedLayerNormalization: (ids, table) for words and for segments."""
 
@@ -51,6 +51,7 @@ class _Graph:
             if node.op_type == "Constant" and node.domain in _ONNX and node.output:
                 values = [a.t for a in node.attribute if a.name == "value"]
                 self._shapes.update((node.output[0], tuple(v.dims)) for v in values)
+        self._known: dict[tuple[str, int], tuple[int, ...]] = {}
         self._makers = {output: node for node in self._nodes for output in node.output}
 
     def spread(self, inputs: frozenset[str]) -> dict[str, str]:
@@ -81,6 +82,11 @@ class _Graph:
         """The shape of a weight, or of what is made of one without changing its rows."""
         if value in self._shapes:
             return self._shapes[value]
+        if (value, deep) not in self._known:  # values that meet again and again are followed once
+            self._known[value, deep] = self._made(value, deep)
+        return self._known[value, deep]
+
+    def _made(self, value: str, deep: int) -> tuple[int, ...]:
         maker = self._makers.get(value)
         if maker is None or deep == 0 or not 1 <= len(maker.input) <= _MOST_INPUTS:
             return ()

@@ -55,8 +55,8 @@ class Numbers:
     nan: int = 0
     inf: int = 0
     denormal: int = 0
-    low: float | None = None
-    high: float | None = None
+    low: int | float | None = None
+    high: int | float | None = None
     smallest: float | None = None
 
     def add(self, piece: bytes | memoryview) -> None:
@@ -90,8 +90,9 @@ class Numbers:
             self._extremes(float(values.min()), float(values.max()))
 
     def _extremes(self, low: float, high: float) -> None:
-        self.low = float(low) if self.low is None else min(self.low, float(low))
-        self.high = float(high) if self.high is None else max(self.high, float(high))
+        # Integers stay what they are: as floats, 2^53 and 2^53 + 1 are one number.
+        self.low = low if self.low is None else min(self.low, low)
+        self.high = high if self.high is None else max(self.high, high)
 
 
 def _view(piece: bytes | memoryview, kind: str) -> Array:

@@ -70,6 +70,8 @@ def _of_node(node: Node) -> Iterator[tuple[str, str, Any]]:
     constant = node.op == "Constant" and len(node.outputs) == 1
     value = node.outputs[0] if constant else ""
     for attribute in node.proto.attribute:
+        if attribute.ref_attr_name:
+            continue  # the caller's: nothing is stored here
         label = f"{node.label}.{attribute.name}"
         if attribute.HasField("t"):
             yield label, value, attribute.t

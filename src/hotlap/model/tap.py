@@ -39,15 +39,11 @@ def way_out(scope: Scope) -> list[Node] | None:
     """The nodes around an inner graph, from the inside out; None where one of them lets no value out."""
     found: list[Node] = []
     here = scope
-    while here.outer is not None:
-        node = next(
-            (n for n in here.outer.nodes for a, _ in n.subgraphs() if f"{n.label} / {a} / " == here.path),
-            None,
-        )
-        if node is None or node.op not in ("If", *_TURNS):
+    while here.around is not None:
+        if here.around.op not in ("If", *_TURNS):
             return None
-        found.append(node)
-        here = here.outer
+        found.append(here.around)
+        here = here.around.scope
     return found if not here.path else None  # a function's body has no outside
 
 
@@ -117,7 +113,7 @@ def _through(node: Node, scope: Scope, value: str, names: _Names) -> str:
     """One step outward: the value is one more output of the node; returns its name there."""
     _declare(scope.proto, value)
     for attribute, graph in node.subgraphs():
-        if f"{node.label} / {attribute} / " != scope.path:
+        if attribute != scope.attribute:
             _declare(graph, _empty(graph, names.new()))
     for attribute in node.proto.attribute:
         if node.op == "Scan" and attribute.name in ("scan_output_axes", "scan_output_directions"):

@@ -53,6 +53,11 @@ class Node:
         name = self.proto.name or next((f"→ {o}" for o in self.proto.output if o), f"#{self.index}")
         return f'{self.scope.path}{self.op} "{name}"'
 
+    @property
+    def from_caller(self) -> bool:
+        """Whether an attribute is the caller's: one of a function's, which each call gives another value."""
+        return any(a.ref_attr_name for a in self.proto.attribute)
+
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute as a Python value: int, float, bytes, list of them, TensorProto or GraphProto."""
         found = next((a for a in self.proto.attribute if a.name == name), None)
@@ -83,8 +88,11 @@ class Scope:
 
     Attributes:
         proto: the ``GraphProto`` or ``FunctionProto``.
-        path: how its nodes' labels begin: "", ``If "if_3" / then_branch / ``, ``function f / ``.
+        path: how its nodes' labels begin: "", ``If "if_3" / then_branch / ``, ``function f / ``. No two
+            scopes of a model have one path: where a file gives two nodes one name, the second has a number.
         outer: the scope around it, whose names it sees; None for the model's graph and for functions.
+        around: the node that it is in; None where it is in none.
+        attribute: that node's attribute that holds it.
         nodes: in the file's order.
         makers: value to the node that makes it.
         readers: value to the nodes of this very scope that read it, each as often as it reads it.
@@ -97,6 +105,8 @@ class Scope:
     proto: Any
     path: str
     outer: Scope | None
+    around: Node | None = None
+    attribute: str = ""
     nodes: list[Node] = field(default_factory=list)
     makers: dict[str, Node] = field(default_factory=dict)
     readers: dict[str, list[Node]] = field(default_factory=dict)
@@ -133,8 +143,10 @@ class Walk:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.root = _graph_scope(model.graph, "", None)
-        functions = [_function_scope(f) for f in model.functions]
+        self._opsets: dict[Scope, dict[str, int]] = {}
+        paths = _Paths()
+        self.root = _filled(_graph_scope(model.graph, "", None), model.graph.node, paths)
+        functions = [_function_scope(f, paths) for f in model.functions]
         self.scopes: tuple[Scope, ...] = tuple(s for top in (self.root, *functions) for s in _all(top))
 
     def nodes(self, *ops: str) -> Iterator[Node]:
@@ -178,14 +190,27 @@ class Walk:
         if value in home.weights:
             return home.weights[value]
         maker = home.makers[value]
-        return maker.attribute("value") if maker.op == "Constant" else None
+        return maker.attribute("value") if maker.op == "Constant" and not maker.from_caller else None
 
     def is_constant(self, scope: Scope, value: str) -> bool:
         """Whether no caller and no other value can change it."""
         home = self.home(scope, value)
         if home is None or value in home.inputs:
             return False
-        return value in home.weights or home.makers[value].op == "Constant"
+        maker = home.makers.get(value)
+        return maker is None or (maker.op == "Constant" and not maker.from_caller)
+
+    def opset(self, scope: Scope, domain: str) -> int | None:
+        """The opset of a domain by which the nodes of a scope are read; None where it is not imported.
+
+        A function's body is read by what the function imports itself (onnx.proto, ``FunctionProto``).
+        """
+        while scope.outer is not None:
+            scope = scope.outer
+        if scope not in self._opsets:
+            proto = self.model if scope is self.root else scope.proto
+            self._opsets[scope] = {_own(o.domain): int(o.version) for o in proto.opset_import}
+        return self._opsets[scope].get(_own(domain))
 
     @cached_property
     def _seen(self) -> _Seen:
@@ -207,37 +232,58 @@ class Walk:
         return any((n.proto.domain, n.proto.op_type) in known for n in self.nodes())
 
 
+def _own(domain: str) -> str:
+    return "" if domain in ONNX else domain
+
+
 def _all(scope: Scope) -> Iterator[Scope]:
     yield scope
     for inner in scope.inner:
         yield from _all(inner)
 
 
-def _graph_scope(graph: Any, path: str, outer: Scope | None) -> Scope:
-    scope = Scope(
+class _Paths:
+    """Paths that are still free: two nodes may have one name, and so may functions of two domains."""
+
+    def __init__(self) -> None:
+        self._used = {""}
+        self._numbers: dict[str, int] = {}
+
+    def free(self, wanted: str) -> str:
+        path, number = f"{wanted} / ", self._numbers.get(wanted, 2)
+        while path in self._used:
+            path, number = f"{wanted} ({number}) / ", number + 1
+            self._numbers[wanted] = number
+        self._used.add(path)
+        return path
+
+
+def _graph_scope(graph: Any, path: str, around: Node | None, attribute: str = "") -> Scope:
+    return Scope(
         proto=graph,
         path=path,
-        outer=outer,
+        outer=around.scope if around else None,
+        around=around,
+        attribute=attribute,
         weights={t.name: t for t in graph.initializer},
         inputs=frozenset(v.name for v in graph.input),
         outputs=tuple(v.name for v in graph.output),
         types={v.name: v.type for group in (graph.value_info, graph.input, graph.output) for v in group},
     )
-    return _filled(scope, graph.node)
 
 
-def _function_scope(function: Any) -> Scope:
+def _function_scope(function: Any, paths: _Paths) -> Scope:
     scope = Scope(
         proto=function,
-        path=f"function {function.name} / ",
+        path=paths.free(f"function {function.name}"),
         outer=None,
         inputs=frozenset(function.input),
         outputs=tuple(function.output),
     )
-    return _filled(scope, function.node)
+    return _filled(scope, function.node, paths)
 
 
-def _filled(scope: Scope, protos: Any) -> Scope:
+def _filled(scope: Scope, protos: Any, paths: _Paths) -> Scope:
     for index, proto in enumerate(protos):
         node = Node(proto, scope, index)
         scope.nodes.append(node)
@@ -250,5 +296,6 @@ def _filled(scope: Scope, protos: Any) -> Scope:
     # Only now are all names of this scope known to the ones inside.
     for node in scope.nodes:
         for attribute, graph in node.subgraphs():
-            scope.inner.append(_graph_scope(graph, f"{node.label} / {attribute} / ", scope))
+            inner = _graph_scope(graph, paths.free(f"{node.label} / {attribute}"), node, attribute)
+            scope.inner.append(_filled(inner, graph.node, paths))
     return scope

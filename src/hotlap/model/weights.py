@@ -33,7 +33,7 @@ class WeightStats(msgspec.Struct, frozen=True, kw_only=True):
         nbytes: what it takes in the file.
         external: it lies in a file beside the model.
         nan, inf, denormal: how many elements are such; 0 for what is no float of 16 bits or more.
-        low, high: of the finite elements; None where there is none, or it is no number.
+        low, high: of the finite elements, exact; None where there is none, or it is no number.
         smallest: the smallest magnitude above 0 of the finite elements; None where there is none, and for
             integers.
         digest: sha256 of dtype, shape and bytes: equal tensors have equal digests. "" where unreadable.
@@ -49,8 +49,8 @@ class WeightStats(msgspec.Struct, frozen=True, kw_only=True):
     nan: int = 0
     inf: int = 0
     denormal: int = 0
-    low: float | None = None
-    high: float | None = None
+    low: int | float | None = None
+    high: int | float | None = None
     smallest: float | None = None
     digest: str = ""
 

@@ -48,11 +48,11 @@ def in_order(walk: Walk) -> Iterator[Node]:
 
 
 def _ordered(scope: Scope) -> Iterator[Node]:
-    inner: dict[str, list[Scope]] = {}
+    inner: dict[Node | None, list[Scope]] = {}
     for one in scope.inner:
-        inner.setdefault(one.path.rpartition(" / ")[0].rpartition(" / ")[0], []).append(one)
+        inner.setdefault(one.around, []).append(one)
     for node in scope.nodes:
-        for one in inner.pop(node.label, ()):
+        for one in inner.get(node, ()):
             if way_out(one) is not None:
                 yield from _ordered(one)
         yield node

@@ -2,9 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from onnx import TensorProto
 
 from hotlap.inspect.fusions import attention
+from hotlap.inspect.fusions.attention import _fixed
+from hotlap.inspect.fusions.graph import Graph
+from hotlap.model.walk import Walk
 from tests import tiny
 from tests.inspect.fusions import graphs
 from tests.inspect.fusions.graphs import kinds, look, ops
@@ -103,3 +108,15 @@ def test_other_attentions_are_not_told_since_ort_leaves_them_alone() -> None:
     assert ops(unmasked.model())["Attention"] == 0
     assert look(attention, unmasked.model()) == []
     assert kinds(look(attention, graphs.gelu().model())) == []
+
+
+def test_weights_that_meet_again_and_again_are_followed_once() -> None:
+    doubling = [tiny.node("Add", [f"v{n}", f"v{n}"], [f"v{n + 1}"]) for n in range(40)]
+    weights = {"v0": np.ones(3, np.float32)}
+    model = tiny.model(doubling, [], [tiny.info("v40", TensorProto.FLOAT, [3])], weights)
+    graph = Graph(Walk(model))
+    asked: list[str] = []
+    maker = graph.maker
+    graph.maker = lambda scope, value: asked.append(value) or maker(scope, value)  # type: ignore[method-assign,func-returns-value]
+    assert _fixed(graph, graph.walk.root, "v40", {})
+    assert len(asked) == 20

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto as T
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from hotlap.inspect.rules import dead_branch
 from tests import tiny
 from tests.inspect.cases import found
+from tests.inspect.runs import run
 
 
 def on_constant(*before: onnx.NodeProto) -> onnx.ModelProto:
@@ -55,3 +57,31 @@ def test_constants_that_meet_again_and_again_are_followed_once(tmp_path: Path) -
     doubling = [tiny.node("And", [f"c{n}", f"c{n}"], [f"c{n + 1}"]) for n in range(40)]
     built = on_constant(tiny.node("Identity", ["c"], ["c0"]), *doubling)
     assert len(found(dead_branch, built, tmp_path)) == 1
+
+
+@pytest.mark.parametrize("between", [None, "Not", "Cast"])
+def test_what_each_call_of_a_function_says_is_no_constant(tmp_path: Path, between: str | None) -> None:
+    flag = tiny.node("Constant", [], ["flag"])
+    flag.attribute.add(name="value_int", ref_attr_name="flag", type=onnx.AttributeProto.INT)
+    branches = tiny.branch().graph.node[-1]
+    branches.input[0] = "c"
+    body = [flag, tiny.node("Cast", ["flag"], ["c"], to=T.BOOL), branches]
+    if between == "Cast":  # the cast itself is the caller's
+        body = [tiny.node("Constant", [], ["n"], value_int=1), tiny.node("Cast", ["n"], ["c"]), branches]
+        body[1].attribute.add(name="to", ref_attr_name="flag", type=onnx.AttributeProto.INT)
+    elif between:
+        body[1:2] = [tiny.node("Cast", ["flag"], ["b"], to=T.BOOL), tiny.node(between, ["b"], ["c"])]
+    function = helper.make_function(
+        "own", "f", ["x"], list(branches.output), body, [helper.make_opsetid("", 17)], ["flag"]
+    )
+    flags = (T.BOOL, T.BOOL) if between == "Cast" else (0, 1)
+    built = tiny.model(
+        [tiny.node("f", ["x"], [f"y{n}"], domain="own", flag=v) for n, v in enumerate(flags)],
+        [tiny.info("x", T.FLOAT, ["N"])],
+        [tiny.info(f"y{n}", T.FLOAT, None) for n in (0, 1)],
+    )
+    built.functions.append(function)
+    built.opset_import.append(helper.make_opsetid("own", 1))
+    one, other = run(built, x=np.array([1.0, 2.0], np.float32))
+    assert (one.tolist() == other.tolist()) is (between == "Cast")
+    assert found(dead_branch, built, tmp_path) == []

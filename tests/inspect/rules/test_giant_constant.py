@@ -55,3 +55,11 @@ def test_a_tensor_that_fills_the_file_is_found(tmp_path: Path) -> None:
     (finding,) = found(giant_constant, tiny.add(), tmp_path, weights={"w": big, "v": beside})
     assert finding.tensor == "w"
     assert finding.fix == "hotlap optimize MODEL --pass external-weights -o OUT.onnx"
+
+
+def test_integers_are_told_apart_beyond_what_a_float_holds(tmp_path: Path) -> None:
+    near = np.full((512, 512), 2**53, np.int64)
+    near[0, 0] += 1
+    assert found(giant_constant, plus(near), tmp_path) == []
+    (finding,) = found(giant_constant, plus(np.full((512, 512), 2**53 + 1, np.int64)), tmp_path)
+    assert finding.message == "int64[512, 512] holds the one value 9007199254740993 everywhere"

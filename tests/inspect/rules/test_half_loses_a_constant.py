@@ -13,6 +13,7 @@ from onnx import TensorProto as T
 from hotlap.inspect.rules import half_loses_a_constant as rule
 from tests import tiny
 from tests.inspect.cases import found
+from tests.inspect.runs import run, with_microsoft
 
 
 def norm(eps: Any, cast: bool = False, tail: tuple[str, ...] = ("Sqrt",)) -> onnx.ModelProto:
@@ -99,3 +100,24 @@ def test_epsilons_in_attributes(
         {"one": np.ones(4, np.float16)},
     )
     assert [f.severity for f in found(rule, model, tmp_path)] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize("op", ["SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "Embed"])
+def test_an_epsilon_that_is_left_out_is_what_onnx_runtime_takes(tmp_path: Path, op: str) -> None:
+    row = np.array([[1, -1, 1, -1]])
+    feed = {"i": np.zeros((1, 1), np.int32)}
+    inputs = ["i", "", "row", "row", "", "one", "zero"]
+    node = tiny.node("EmbedLayerNormalization", inputs, ["y", "m"], domain="com.microsoft")
+    if op != "Embed":
+        node = tiny.node(op, ["three", "three", "one"], ["y"], domain="com.microsoft")
+        feed = {}
+
+    def model(kind: Any, size: float) -> onnx.ModelProto:
+        weights = {"row": row * size, "three": row[None] * size, "one": np.ones(4), "zero": np.zeros(4)}
+        asked = [tiny.info(n, T.INT32, v.shape) for n, v in feed.items()]
+        out = [tiny.info("y", T.FLOAT16 if kind is np.float16 else T.FLOAT, None)]
+        return with_microsoft(tiny.model([node], asked, out, {n: w.astype(kind) for n, w in weights.items()}))
+
+    assert np.abs(run(model(np.float32, 1e-5), **feed)[0]).min() > 0.9, "1e-5 would leave next to nothing"
+    (finding,) = found(rule, model(np.float16, 1.0), tmp_path)
+    assert finding.message.startswith("epsilon 1e-12 of")

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto as T
 from onnx import helper
@@ -10,6 +12,7 @@ from hotlap.inspect.case import Ran
 from hotlap.inspect.rules import unknown_operator
 from tests import tiny
 from tests.inspect.cases import found
+from tests.inspect.runs import run
 
 
 def test_a_domain_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
@@ -100,3 +103,23 @@ def test_a_refused_operator_is_looked_up_in_the_graph(tmp_path: Path) -> None:
     (finding,) = found(unknown_operator, built, tmp_path, ran=ran)
     assert finding.node == 'Add "→ y"'
     assert finding.fix == "export again: ONNX Runtime begins with opset 7, this is 6"
+
+
+def with_function(body: list[onnx.NodeProto], *imports: tuple[str, int]) -> onnx.ModelProto:
+    """A model of opset 17 that calls a function of its own, which imports its own opsets."""
+    built = tiny.unknown_operator()
+    built.opset_import.append(helper.make_opsetid("example.com", 1))
+    opsets = [helper.make_opsetid(*one) for one in imports]
+    built.functions.append(helper.make_function("example.com", "NoSuchOperator", ["a"], ["b"], body, opsets))
+    return built
+
+
+def test_a_function_is_read_by_its_own_imports(tmp_path: Path) -> None:
+    body = [tiny.node("Scaler", ["a"], ["b"], domain="ai.onnx.ml", offset=[0.0], scale=[2.0])]
+    good = with_function(body, ("", 17), ("ai.onnx.ml", 3))
+    run(good, x=np.ones(4, np.float32))
+    assert found(unknown_operator, good, tmp_path) == []
+    bad = with_function(body, ("", 17))
+    bad.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+    (finding,) = found(unknown_operator, bad, tmp_path)
+    assert finding.message.endswith("function NoSuchOperator imports no opset of its domain ai.onnx.ml")

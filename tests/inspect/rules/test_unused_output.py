@@ -101,3 +101,32 @@ def made(built: onnx.ModelProto, name: str) -> onnx.ModelProto:
     """With a weight among the inputs, which is what the caller may give."""
     built.graph.input.append(tiny.info(name, T.FLOAT, [5]))
     return built
+
+
+def test_an_operator_in_a_function_is_read_by_what_the_function_imports(tmp_path: Path) -> None:
+    body = [tiny.node("Dropout", ["a"], ["b", "mask"])]
+    built = tiny.unknown_operator()
+    built.functions.append(
+        helper.make_function(
+            "example.com", "NoSuchOperator", ["a"], ["b"], body, [helper.make_opsetid("", 17)]
+        )
+    )
+    del built.opset_import[0]
+    (finding,) = found(unused_output, built, tmp_path)
+    assert finding.tensor == "mask"
+
+
+def test_weights_of_two_nodes_with_one_name_are_told_apart(tmp_path: Path) -> None:
+    built = tiny.branch()
+    built.graph.node[-1].name = "if"
+    again = built.graph.node.add()
+    again.CopyFrom(built.graph.node[-2])
+    again.output[0] = "z"
+    built.graph.output.append(tiny.info("z", T.FLOAT, ["N"]))
+    for node, read in zip(built.graph.node[-2:], (True, False), strict=True):
+        graph = node.attribute[0].g
+        graph.initializer.append(numpy_helper.from_array(np.zeros(1 + read, np.float32), "w"))
+        if read:
+            graph.node[0].input[0] = "w"
+    (finding,) = found(unused_output, built, tmp_path)
+    assert finding.cost == "4 bytes of the file"

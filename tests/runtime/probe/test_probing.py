@@ -219,3 +219,29 @@ def test_facts_go_into_a_plan_and_back(tmp_path: Path) -> None:
     plan = hotlap.Plan(model=model, facts=facts)
     assert hotlap.Plan.loads(plan.dumps()).facts == facts
     assert isinstance(facts, Facts)
+
+
+@pytest.mark.parametrize("given", [np.ones(3, np.float32), None])
+def test_the_users_feed_is_taken_as_a_runner_takes_it(tmp_path: Path, given: Any) -> None:
+    float32, make = onnx.TensorProto.FLOAT, onnx.helper
+    kind = make.make_optional_type_proto(make.make_tensor_type_proto(float32, ["N"]))
+    built = tiny.model(
+        [tiny.node("OptionalHasElement", ["o"], ["has"]), tiny.node("And", ["flags", "has"], ["y"])],
+        [tiny.info("flags", onnx.TensorProto.BOOL, ["N", 4]), make.make_value_info("o", kind)],
+        [tiny.info("y", onnx.TensorProto.BOOL, ["N", 4])],
+        opset=18,
+    )
+    facts = facts_of(built, tmp_path, {"flags": np.eye(2, 4, dtype=bool), "o": given})
+    assert facts.axes == {"flags": 0, "y": 0} and facts.shapes == {}
+
+
+def test_what_is_no_array_is_not_probed(tmp_path: Path) -> None:
+    make = onnx.helper
+    kind = make.make_sequence_type_proto(make.make_tensor_type_proto(onnx.TensorProto.FLOAT, ["N"]))
+    built = tiny.model(
+        [tiny.node("SequenceLength", ["s"], ["y"])],
+        [make.make_value_info("s", kind)],
+        [tiny.info("y", onnx.TensorProto.INT64, [])],
+    )
+    with pytest.raises(InputError, match='input "s": list given, probing needs an array'):
+        facts_of(built, tmp_path, {"s": [np.ones(3, np.float32)]})

@@ -16,6 +16,7 @@ from hotlap.inspect.fusions.pattern import Link, after, before, either, made, ot
 from hotlap.inspect.fusions.running import Running
 from hotlap.model.constants import integers
 from hotlap.model.elements import dtype_name
+from hotlap.model.walk import Scope
 
 __all__ = ["attention"]
 
@@ -172,8 +173,9 @@ def _blockers(run: Running, found: _Found) -> Iterator[Blocker]:
         )
     yield from wrong_dtype((), _dtype(run, found), ("float32",))
     yield from _root_readers(graph, found)
+    known: _Known = {}
     for dense in found.dense:
-        loose = [v for v in dense.weights if not _fixed(graph, dense.matmul, v)]
+        loose = [v for v in dense.weights if not _fixed(graph, dense.matmul.scope, v, known)]
         yield from not_constant(graph, dense.matmul.scope, loose)
     # A Shape that only tells a Reshape its sizes goes away before.
     yield from along(graph, found.links, besides=("Shape",))
@@ -191,19 +193,29 @@ def _root_readers(graph: Graph, found: _Found) -> Iterator[Blocker]:
             yield blocker
 
 
-def _fixed(graph: Graph, step: Step, value: str, depth: int = 20) -> bool:
-    """Whether ORT has the value when it loads the model: a weight, even one that a caller may replace."""
+_Known = dict[tuple[int, str, int], bool]
+
+
+def _fixed(graph: Graph, scope: Scope, value: str, known: _Known, depth: int = 20) -> bool:
+    """Whether ORT has the value when it loads the model: a weight, even one that a caller may replace.
+
+    Args:
+        known: what was found before.
+    """
     if depth == 0:
         return True
-    home = graph.walk.home(step.scope, value)
+    home = graph.walk.home(scope, value)
     if home is None or value in home.weights or graph.walk.is_constant(home, value):
         return home is not None
-    maker = graph.maker(home, value)
-    return (
-        maker is not None
-        and bool(maker.inputs)
-        and all(_fixed(graph, maker, v, depth - 1) for v in maker.inputs if v)
-    )
+    key = id(home), value, depth
+    if key not in known:
+        maker = graph.maker(home, value)
+        known[key] = (
+            maker is not None
+            and bool(maker.inputs)
+            and all(_fixed(graph, maker.scope, v, known, depth - 1) for v in maker.inputs if v)
+        )
+    return known[key]
 
 
 def _dtype(run: Running, found: _Found) -> str:

@@ -26,7 +26,7 @@ def find(case: Case) -> Iterator[Finding]:
         return
     order = [*case.runtime.providers, *ran.placement]
     nodes = [(p, ran.placement[p]) for p in dict.fromkeys(order) if ran.placement.get(p)]
-    where = "; ".join(f"{len(labels)} nodes on {p}" for p, labels in nodes)
+    where = "; ".join(f"{len(ops)} nodes on {p}" for p, ops in nodes)
     least = min(nodes, key=lambda found: len(found[1]), default=None) if len(nodes) > 1 else None
     few = f" ({by_operator(least[1])} on {least[0]})" if least else ""
     plural = "tensors are" if ran.copies > 1 else "tensor is"

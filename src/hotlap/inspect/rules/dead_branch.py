@@ -35,7 +35,9 @@ def _fixed(walk: Walk, scope: Scope, value: str, known: dict[tuple[int, str], bo
     if home is None or walk.is_constant(home, value):
         return home is not None
     maker, key = home.makers.get(value), (id(home), value)
-    if maker is None or deep > _DEEPEST or maker.op in _RANDOM or any(True for _ in maker.subgraphs()):
+    if maker is None or deep > _DEEPEST or maker.op in _RANDOM or maker.from_caller:
+        return False
+    if any(True for _ in maker.subgraphs()):
         return False
     if key not in known:
         known[key] = False  # for a value that hangs on itself

@@ -19,7 +19,7 @@ def find(case: Case) -> Iterator[Finding]:
     for one in case.weights.values():
         if _uniform(one) and one.nbytes >= UNIFORM:
             yield RULE.found(
-                f"{one.dtype}{list(one.shape)} holds the one value {one.low:g} everywhere",
+                f"{one.dtype}{list(one.shape)} holds the one value {_told(one.low)} everywhere",
                 tensor=one.name,
                 cost=f"{one.nbytes:,} bytes",
                 fix=RULE.mend,
@@ -31,6 +31,10 @@ def find(case: Case) -> Iterator[Finding]:
                 cost=f"{one.nbytes:,} bytes",
                 fix="hotlap optimize MODEL --pass external-weights -o OUT.onnx",
             )
+
+
+def _told(value: int | float | None) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _uniform(one: WeightStats) -> bool:

@@ -31,6 +31,11 @@ _EPSILON = (
     "com.microsoft.GroupNorm", "com.microsoft.SkipLayerNormalization",
     "com.microsoft.SkipSimplifiedLayerNormalization", "com.microsoft.EmbedLayerNormalization",
 )  # fmt: skip
+_TINY_EPSILON = (
+    "com.microsoft.SkipLayerNormalization", "com.microsoft.SkipSimplifiedLayerNormalization",
+    "com.microsoft.EmbedLayerNormalization",
+)  # fmt: skip
+"""Where epsilon is left out ORT takes 1e-12 for these (by its own schemas), 1e-5 for the others."""
 _MOST = 64
 """A guard is one number, or one for each of a few channels."""
 
@@ -90,7 +95,7 @@ def _lost(walk: Walk, types: Elements, node: Node, value: str) -> tuple[str, str
 
 
 def _of_attribute(node: Node) -> Iterator[Finding]:
-    epsilon = float(node.attribute("epsilon", 1e-5))
+    epsilon = float(node.attribute("epsilon", 1e-12 if node.op in _TINY_EPSILON else 1e-5))
     if epsilon > SMALLEST / 2 or epsilon < 0:
         return
     stash = node.attribute("stash_type", _NORMALISES.get(node.op, 0))

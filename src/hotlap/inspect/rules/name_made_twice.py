@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hotlap.inspect.case import Case
 from hotlap.inspect.finding import Finding, Rule
@@ -17,6 +17,7 @@ def find(case: Case) -> Iterator[Finding]:
         met = dict.fromkeys(scope.weights, "a weight")
         met |= dict.fromkeys(scope.inputs, "an input")
         yield from _doubled_inputs(scope)
+        yield from _doubled_weights(scope)
         for node in scope.nodes:
             for value in filter(None, node.outputs):
                 if value in met:
@@ -31,6 +32,21 @@ def find(case: Case) -> Iterator[Finding]:
 
 def _doubled_inputs(scope: Scope) -> Iterator[Finding]:
     # A function lists its inputs as names, a graph as values that have one.
-    names = Counter(value if isinstance(value, str) else value.name for value in scope.proto.input)
-    for name in (name for name, count in names.items() if count > 1):
+    for name in _doubled(v if isinstance(v, str) else v.name for v in scope.proto.input):
         yield RULE.found(f'two inputs are called "{name}"', tensor=name, fix="rename one of the two")
+
+
+def _doubled_weights(scope: Scope) -> Iterator[Finding]:
+    dense = [t.name for t in getattr(scope.proto, "initializer", ())]  # a function has none
+    sparse = [t.values.name for t in getattr(scope.proto, "sparse_initializer", ())]
+    for name in _doubled(dense + sparse):
+        yield RULE.found(
+            f'two weights are called "{name}": ONNX Runtime takes one of them',
+            severity="warning",
+            tensor=name,
+            fix="rename one of the two, or take it out",
+        )
+
+
+def _doubled(names: Iterable[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]

@@ -92,15 +92,11 @@ def _along(case: Case, rows: Rows, node: Node) -> str:
     if at is None:
         return ""
     axis, rank = at
-    old = node.op in ("Softmax", "LogSoftmax", "Hardmax") and _opset(case) < 13
+    old = node.op in ("Softmax", "LogSoftmax", "Hardmax") and (case.walk.opset(node.scope, "") or 0) < 13
     said = int(node.attribute("axis", 1 if old else -1))
     said += rank if said < 0 else 0
     # Before opset 13 all axes from the given one on were taken together.
     return "works across the rows" if axis == said or (old and axis > said) else ""
-
-
-def _opset(case: Case) -> int:
-    return next((o.version for o in case.walk.model.opset_import if o.domain in ("", "ai.onnx")), 0)
 
 
 def _from_axis_on(_: Case, rows: Rows, node: Node) -> str:

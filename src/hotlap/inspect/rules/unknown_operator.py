@@ -50,8 +50,12 @@ def find(case: Case) -> Iterator[Finding]:
 
 def too_old(case: Case) -> bool:
     """Whether ONNX Runtime has no code for the model's opset, whatever the types."""
-    opset = _opset(case, "")
+    opset = _own_opset(case)
     return opset is not None and opset < _FIRST
+
+
+def _own_opset(case: Case) -> int | None:
+    return case.walk.opset(case.walk.root, "")
 
 
 def _refused(case: Case, said: re.Match[str]) -> Finding:
@@ -61,7 +65,7 @@ def _refused(case: Case, said: re.Match[str]) -> Finding:
     return RULE.found(
         f"ONNX Runtime refuses an operator: {said.group()}",
         node=first,
-        fix=f"export again: ONNX Runtime begins with opset {_FIRST}, this is {_opset(case, '')}"
+        fix=f"export again: ONNX Runtime begins with opset {_FIRST}, this is {_own_opset(case)}"
         if too_old(case)
         else "",
     )
@@ -71,20 +75,20 @@ def _why(case: Case, node: Node) -> str:
     domain, op = node.proto.domain, node.proto.op_type
     if domain not in _OF_ONNX:
         return "" if domain.startswith(_OF_ORT) else "of a domain that neither ONNX nor ONNX Runtime knows"
-    opset = _opset(case, domain)
+    opset = case.walk.opset(node.scope, domain)
     if opset is None:
-        return f"the model imports no opset of its domain {domain or 'ai.onnx'}"
+        return f"{_importer(node)} imports no opset of its domain {domain or 'ai.onnx'}"
     state = known(op, domain, opset)
     if state == "removed":
         return f"removed from ONNX before opset {opset}"
     return f"ONNX has no such operator at opset {opset}" if state == "unknown" else ""
 
 
-def _opset(case: Case, domain: str) -> int | None:
-    versions = {o.domain: int(o.version) for o in case.walk.model.opset_import}
-    if domain in ONNX:
-        return next((versions[d] for d in ("", "ai.onnx") if d in versions), None)
-    return versions.get(domain)
+def _importer(node: Node) -> str:
+    scope = node.scope
+    while scope.outer is not None:
+        scope = scope.outer
+    return scope.path.rstrip(" /") if scope.path else "the model"
 
 
 def _fix(node: Node) -> str:

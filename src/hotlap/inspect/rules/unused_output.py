@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hotlap.inspect.case import Case
 from hotlap.inspect.finding import Finding, Rule
 from hotlap.model.operators import optional_outputs
-from hotlap.model.walk import ONNX, Node, Scope, Walk
+from hotlap.model.walk import Node, Scope, Walk
 
 RULE = Rule(code="HL407", name="unused-output", title="Work whose result nobody reads", severity="warning")
 _MOST_NAMED = 3
@@ -81,7 +81,7 @@ def _for_nobody(case: Case, dead: set[Node]) -> dict[str, list[tuple[Node, str]]
         if node in dead:
             continue
         for number, value in enumerate(node.outputs):
-            if value and _unread(case.walk, node, value) and number in _optional(case, node):
+            if value and _unread(case.walk, node, value) and number in _optional(case.walk, node):
                 found.setdefault(node.op, []).append((node, value))
     return found
 
@@ -90,7 +90,7 @@ def _unread(walk: Walk, node: Node, value: str) -> bool:
     return not walk.is_output(node.scope, value) and not walk.readers(node.scope, value)
 
 
-def _optional(case: Case, node: Node) -> frozenset[int]:
-    domain, opset = node.proto.domain, case.anatomy.opset
-    version = next((opset[d] for d in ONNX if d in opset), 0) if domain in ONNX else opset.get(domain, 0)
+def _optional(walk: Walk, node: Node) -> frozenset[int]:
+    domain = node.proto.domain
+    version = walk.opset(node.scope, domain)
     return optional_outputs(node.proto.op_type, domain, version) if version else frozenset()

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hotlap.tensors import TensorSpec
 
-__all__ = ["Places", "free_axes", "is_batch", "place_name", "resized", "row_choices"]
+__all__ = ["Places", "free_axes", "is_batch", "place_name", "resized", "row_choices", "stated"]
 
 Array = npt.NDArray[Any]
 Places = tuple[tuple[str, int], ...]
@@ -39,8 +39,13 @@ def _is_length(symbol: object) -> bool:
 
 def place_name(spec: TensorSpec, axis: int) -> str:
     """The symbol of that axis, or ``input[axis]`` where it has none."""
-    dim = spec.shape[axis] if spec.ranked else None
+    dim = stated(spec, axis)
     return dim if isinstance(dim, str) else f"{spec.name}[{axis}]"
+
+
+def stated(spec: TensorSpec, axis: int) -> int | str | None:
+    """What the model says of that axis; nothing of what is no tensor (an optional input, say)."""
+    return spec.shape[axis] if spec.ranked and axis < len(spec.shape) and spec.dtype is not None else None
 
 
 def free_axes(inputs: Sequence[TensorSpec], feed: Mapping[str, Array]) -> dict[str, Places]:
@@ -51,9 +56,10 @@ def free_axes(inputs: Sequence[TensorSpec], feed: Mapping[str, Array]) -> dict[s
     """
     found: dict[str, Places] = {}
     for spec in inputs:
-        shape = feed[spec.name].shape if spec.name in feed else ()
+        # What is no tensor (an optional input, say) declares no axis that could move.
+        shape = feed[spec.name].shape if spec.name in feed and spec.dtype is not None else ()
         for axis in range(len(shape)):
-            if not (spec.ranked and isinstance(spec.shape[axis], int)):
+            if not isinstance(stated(spec, axis), int):
                 key = place_name(spec, axis)
                 found[key] = (*found.get(key, ()), (spec.name, axis))
     return found

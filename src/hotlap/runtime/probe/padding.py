@@ -65,7 +65,7 @@ def _too_few_ids(tries: Tries, feed: Feed, length: Length, limits: Mapping[str, 
 def _contents(tries: Tries, feed: Feed, limits: Mapping[str, int]) -> Iterator[Feed]:
     """What is padded: the feed, other values, and one id all over. An arithmetic that heeds the range of its
     values is moved by zeros beside a single id, unless that one has the wider range: so several are tried."""
-    specs = [s for s in tries.inputs if s.name in feed and feed[s.name].ndim]
+    specs = [s for s in tries.inputs if s.name in feed and feed[s.name].ndim and s.dtype is not None]
     yield feed
     yield feed | {s.name: varied(s, feed[s.name], limits.get(s.name), _SEED) for s in specs}
     if any(constant(s, feed[s.name], 2) is not feed[s.name] for s in specs):

@@ -13,6 +13,7 @@ import numpy as np
 from hotlap.errors import HotlapError, InputError
 from hotlap.plan import Facts, StuckAxis
 from hotlap.runtime import ort
+from hotlap.runtime.arrays import as_arrays
 from hotlap.runtime.feeds import find_feed
 from hotlap.runtime.probe.alike import gap, is_tensor, rounding
 from hotlap.runtime.probe.axes import is_batch
@@ -22,7 +23,7 @@ from hotlap.runtime.probe.rows import MANY, Verdict, judge_rows
 from hotlap.runtime.probe.shapes import real_shapes
 from hotlap.runtime.probe.structure import COUNTS, Structure, find_structure
 from hotlap.runtime.probe.tries import TIME_UP, Feed, OutOfTime, Runs, Tries, first_run
-from hotlap.tensors import TensorSpec, check_feed
+from hotlap.tensors import TensorSpec
 
 __all__ = ["SECONDS", "probe"]
 
@@ -70,7 +71,7 @@ def probe(
         DeadlineExceeded: the first run did not end within a minute.
     """
     limits = dict(limits or {})
-    base = _found(runner, limits) if feed is None else check_feed(runner.inputs, feed)
+    base = _found(runner, limits) if feed is None else _given(runner.inputs, feed)
     tries = Tries(runner, seconds)
     answers, said = tries.run(base)
     if said:
@@ -98,6 +99,17 @@ def _version() -> str:
         return str(ort.load().__version__)
     except HotlapError:  # something else runs the model
         return ""
+
+
+def _given(inputs: Sequence[TensorSpec], feed: Mapping[str, Any]) -> Feed:
+    """The user's feed, taken as `Runner.run` takes it; but only arrays can be varied."""
+    arrays = as_arrays(inputs, feed)
+    odd = [name for name, value in arrays.items() if not isinstance(value, np.ndarray)]
+    if odd:
+        raise InputError(
+            [f'input "{name}": {type(feed[name]).__name__} given, probing needs an array' for name in odd]
+        )
+    return arrays
 
 
 def _found(runner: Runs, limits: Mapping[str, int]) -> Feed:

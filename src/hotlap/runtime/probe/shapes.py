@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hotlap.plan import StuckAxis
-from hotlap.runtime.probe.axes import place_name
+from hotlap.runtime.probe.axes import place_name, stated
 from hotlap.runtime.probe.tries import Shapes, Tries
 from hotlap.tensors import TensorSpec
 
@@ -54,7 +54,7 @@ def _sizes(specs: Sequence[TensorSpec], shapes: Shapes) -> Sizes:
         place_name(spec, axis): size
         for spec, shape in zip(specs, shapes, strict=True)
         for axis, size in enumerate(shape or ())
-        if not (spec.ranked and isinstance(spec.shape[axis], int))
+        if not isinstance(stated(spec, axis), int)
     }
 
 

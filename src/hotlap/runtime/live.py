@@ -30,7 +30,8 @@ log = logging.getLogger("hotlap.runtime")
 
 Array = npt.NDArray[Any]
 Key = tuple[Any, ...]
-"""For each input its shape, or the id of an array of `input_buffer`."""
+"""For each input its shape; for an array of `input_buffer` its id and its shape, which a caller may change, and
+which is another one's where an id is used again."""
 Shapes = dict[str, tuple[int, ...]]
 
 MOST_SIGNATURES = 32
@@ -288,7 +289,9 @@ def _given(spec: TensorSpec, array: Any) -> Any:
 
 
 def _with_own(store: _Store, key: Key, values: Sequence[Any]) -> Key:
-    return tuple(id(v) if store.own.get(id(v)) is v else shape for shape, v in zip(key, values, strict=True))
+    return tuple(
+        (id(v), shape) if store.own.get(id(v)) is v else shape for shape, v in zip(key, values, strict=True)
+    )
 
 
 def _keep(table: OrderedDict[Key, Any], key: Key, value: Any, most: int) -> None:

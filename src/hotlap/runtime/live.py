@@ -37,6 +37,8 @@ Shapes = dict[str, tuple[int, ...]]
 MOST_SIGNATURES = 32
 """Bindings that a thread keeps, and signatures that it remembers to have seen once. More shapes than this in
 turn are run plainly, which is better than building bindings that are thrown away before they are used."""
+MOST_FAILURES = 3
+"""Bound runs that fail one after another, where the plain run does not, until nothing is bound any more."""
 MOST_LOANS = 8
 """Bindings kept whose outputs are lent: these keep large outputs too."""
 
@@ -97,6 +99,7 @@ class Live:
             [s.name for s in wiring.inputs], [s.dtype and s.dtype.numpy for s in wiring.inputs]
         )
         self._quick = wiring.bound and wiring.quick
+        self._failures = 0  # of bound runs, since one of a new binding went well
 
     # ── running ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -125,9 +128,10 @@ class Live:
             self.local.fast = bound.call
             try:
                 result = bound.call(arrays, options)
-            except ort.exceptions():
-                return self.retry(arrays, options, bound)
+            except ort.exceptions() as error:
+                return self.retry(arrays, options, error, bound)
             if result is not None:
+                self._failures = 0
                 return result
         results = self._plain(arrays, options)
         _keep(store.seen, key, {n: a.shape for n, a in results.items()}, MOST_SIGNATURES)
@@ -149,9 +153,10 @@ class Live:
         if loan is not None:
             try:
                 result = loan.call(arrays, options)
-            except ort.exceptions():
-                return self.retry(arrays, options, loan), _nothing
+            except ort.exceptions() as error:
+                return self.retry(arrays, options, error, loan), _nothing
             if result is not None:
+                self._failures = 0
                 return result, partial(free.append, loan)
         results = self.loose(arrays, options)
         _keep(store.seen, key, {n: a.shape for n, a in results.items()}, MOST_SIGNATURES)
@@ -199,8 +204,10 @@ class Live:
             for s in self.wiring.outputs
         }
 
-    def retry(self, arrays: dict[str, Any], options: Any, bound: _Bound | None = None) -> dict[str, Any]:
-        """The answer after a bound run failed. An output may have had another shape than last time: the plain
+    def retry(
+        self, arrays: dict[str, Any], options: Any, error: Exception, bound: _Bound | None = None
+    ) -> dict[str, Any]:
+        """The answer after a bound run failed with the error. An output may have had another shape than last time: the plain
         run tells, and whatever it raises is the caller's to know."""
         if options.terminate:
             raise RuntimeError("terminated")
@@ -210,7 +217,9 @@ class Live:
         expected = bound.shapes if bound is not None else {}
         changed = {n for n, shape in expected.items() if results[n].shape != shape}
         self.changing |= changed
-        if expected and not changed:
+        if expected and not changed and not ort.is_short_of_memory(error):
+            self._failures += 1
+        if self._failures >= MOST_FAILURES and self._quick:
             self._quick = False
             log.warning("this model fails with bound buffers and runs without: nothing is bound any more")
         # Other threads come here by themselves.

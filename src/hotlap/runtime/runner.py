@@ -87,8 +87,10 @@ class Runner(Face):
                 result = self._local.fast(feed)
                 if result is None and (live := self._live) is not None:
                     result = live.again(feed)
-            except Exception:  # noqa: BLE001  ORT's have no other base; what it was shows below
-                return self._again_plainly(feed)
+            except HotlapError:  # of a signal handler, as all that is not ORT's
+                raise
+            except ort.exceptions() as error:
+                return self._again_plainly(feed, error)
             if result is not None:
                 return result  # type: ignore[no-any-return]
         return super().run(
@@ -112,8 +114,10 @@ class Runner(Face):
         if plain and (live := self._live) is not None:
             try:
                 lent = live.lend_again(feed)
-            except Exception:  # noqa: BLE001  as in run
-                return Loan(self._again_plainly(feed), lambda: None, self.debug)
+            except HotlapError:
+                raise
+            except ort.exceptions() as error:
+                return Loan(self._again_plainly(feed, error), lambda: None, self.debug)
             if lent is not None:
                 return Loan(*lent, self.debug)
         return super().borrow(
@@ -292,17 +296,19 @@ class Runner(Face):
             result = self._watched(limits, lambda options: live.again(feed, options))
         except HotlapError:
             raise
-        except ort.exceptions():
-            return {n: v for n, v in self._again_plainly(feed, limits).items() if n in names}
+        except ort.exceptions() as error:
+            return {n: v for n, v in self._again_plainly(feed, error, limits).items() if n in names}
         if result is None:
             return super()._run(feed, outputs, out, cast, limits)
         return {n: result[n] for n in names}
 
-    def _again_plainly(self, feed: Mapping[str, Any], limits: Limits = NONE) -> dict[str, Any]:
-        """After the fast way failed: the feed is checked in full, and ORT's plain run has the last word."""
+    def _again_plainly(
+        self, feed: Mapping[str, Any], error: Exception, limits: Limits = NONE
+    ) -> dict[str, Any]:
+        """After the fast way failed with the error: the feed is checked in full, and ORT's plain run has the last word."""
         live = self._alive()
         arrays = as_arrays(self.inputs, feed, copies=self._copies)
-        results = self._governed(limits, lambda options: live.retry(arrays, options))
+        results = self._governed(limits, lambda options: live.retry(arrays, options, error))
         return {n: results[n] for n in self._names}
 
     def _call_into(

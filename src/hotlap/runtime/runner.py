@@ -186,19 +186,28 @@ class Runner(Face):
             self._warm_on_a_guess()
         for shapes in self.plan.warm:
             try:
-                self.run(make_feed(self.inputs, shapes=shapes))
+                self._warm_on(make_feed(self.inputs, shapes=shapes))
             except InputError as error:
                 raise PlanError(f"warm: {_label(shapes)}: {'; '.join(error.problems)}") from error
 
     def _warm_on_a_guess(self) -> None:
         try:
-            find_feed(self.run, self.inputs)
+            find_feed(self._warm_on, self.inputs)
         except InputError as error:
             note = (
                 f"not warmed: no made feed runs ({error.problems[0]}); list shapes under `warm` in the plan"
             )
             self.notes = (*self.notes, note)
             log.warning("%s: %s", self.model_path, note)
+
+    def _warm_on(self, feed: dict[str, Any]) -> None:
+        live = self._alive()
+        if live.wiring.quick or not live.wiring.bound:
+            self.run(feed)
+            return
+        # As ORT's values: as arrays, answers of a type that numpy lacks would need ml_dtypes.
+        arrays = as_arrays(self.inputs, feed, copies=self._copies)
+        self._governed(NONE, lambda options: live.loose(arrays, options, raw=True))
 
     # ── lifecycle ─────────────────────────────────────────────────────────────────────────────────────
 

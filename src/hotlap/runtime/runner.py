@@ -158,6 +158,9 @@ class Runner(Face):
             inputs = self._step_inputs(shapes)
             step = bind_step(live, inputs, self._call(self._names, inputs, NONE))
         self._steps.append(step)
+        if self._ended is not None:  # since it was begun
+            step.end(self._ended)
+            raise self._ended
         return step
 
     step.__doc__ = Face.step.__doc__
@@ -253,8 +256,14 @@ class Runner(Face):
                 raise self._ended
             if self._live is None:
                 self._settle(self._recipe.load())
-            assert self._live is not None
-            return self._live
+            live = self._live
+            # `close` does not wait for what is built, so it may have come meanwhile.
+            if self._ended is not None:
+                self._live, self._local = None, _Unbound
+                self._workers.close()
+                raise self._ended
+            assert live is not None
+            return live
 
     def _end(self, error: UsageError) -> None:
         self._ended = error

@@ -344,7 +344,7 @@ class Runner(Face):
             return results
         except InputError as error:
             # ORT says that a shape is wrong in words about its own insides.
-            shapes = {n: np.shape(a) for n, a in self._call(self._names, arrays, NONE).items()}
+            shapes = {n: np.shape(a) for n, a in self._call(self._names, arrays, limits).items()}
             wrong = [
                 f'out "{n}": got shape {list(t.shape)}, the model gives {list(shapes[n])}'
                 for n, t in targets.items()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,9 @@ def test_a_runner_closed_while_its_session_is_built_stays_closed(
         runner._workers._submit(int)
 
 
-def test_a_runner_closed_while_a_step_is_made_gives_none(add: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runner_closed_while_a_step_is_made_gives_none(
+    add: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     steps: list[Any] = []
 
     def closed_meanwhile(shapes: Any) -> Any:
@@ -57,3 +61,13 @@ def test_a_runner_closed_while_a_step_is_made_gives_none(add: Runner, monkeypatc
     monkeypatch.setattr(add, "_step_inputs", closed_meanwhile)
     with pytest.raises(UsageError, match="is closed: open the model again"):
         steps.append(add.step({"x": (1, 4)}))
+
+
+def test_a_step_that_nobody_holds_is_gone_and_one_that_is_held_ends(add: Runner) -> None:
+    kept = add.step({"x": (1, 4)})
+    gone = [weakref.ref(add.step({"x": (1, 4)})) for _ in range(10)]
+    gc.collect()
+    assert [g() for g in gone] == [None] * 10 and len(add._steps) == 1
+    add.close()
+    with pytest.raises(UsageError, match="is closed"):
+        kept()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,9 @@ class Runner(Face):
         self._ended: UsageError | None = None
         self._live: Live | None = None
         self._local: Any = _Unbound
-        self._steps: list[Step] = []
+        # Those that somebody holds. A set of references: a finalizer may come at any line, and each change of
+        # it is one step of the interpreter, without a lock.
+        self._steps: set[weakref.ref[Step]] = set()
         if loaded is not None:
             self._settle(loaded)
         forks.watch(self)
@@ -157,7 +160,7 @@ class Runner(Face):
         else:
             inputs = self._step_inputs(shapes)
             step = bind_step(live, inputs, self._call(self._names, inputs, NONE))
-        self._steps.append(step)
+        self._steps.add(weakref.ref(step, self._steps.discard))
         if self._ended is not None:  # since it was begun
             step.end(self._ended)
             raise self._ended
@@ -268,9 +271,13 @@ class Runner(Face):
     def _end(self, error: UsageError) -> None:
         self._ended = error
         self._live, self._local = None, _Unbound
-        steps, self._steps = self._steps, []
+        steps = self._living_steps()
+        self._steps = set()
         for step in steps:
             step.end(error)
+
+    def _living_steps(self) -> list[Step]:
+        return [step for one in list(self._steps) if (step := one()) is not None]
 
     def _after_fork(self) -> None:
         """In the child."""
@@ -278,7 +285,7 @@ class Runner(Face):
         self._building = threading.RLock()
         self._copies = Copies()
         if live is not None:
-            forks.abandon(live, live.session, live.stores, live.local, *self._steps)
+            forks.abandon(live, live.session, live.stores, live.local, *self._living_steps())
             error = UsageError(
                 f"this runner of {self.model_path.name} was opened before this process was forked, and its "
                 'threads stayed behind: open the model here, or open it with on_fork="rebuild"'

@@ -61,3 +61,19 @@ def test_another_buffer_in_the_place_of_one_that_is_gone(add: Runner) -> None:
         assert add.run({"x": x}, out={"y": np.empty((2, 2), np.float32)})["y"].tolist() == [[2, 2]] * 2
         assert add.run({"x": x})["y"].tolist() == [[2, 2]] * 2
     assert learnt_nothing_wrong(add)
+
+
+def test_a_loan_that_does_not_take_a_feed_is_kept(add: Runner) -> None:
+    wide = np.ones((300, 600), np.float32)
+    for _ in range(3):
+        with add.borrow({"x": wide}):
+            pass
+    store = add._alive().store()
+    [free] = store.loans.values()
+    before = list(free)
+    assert len(before) == 1
+    assert add._alive().lend_again({"x": wide[:, ::-1]}) is None, "bound as it lies, so not of this layout"
+    assert free == before
+    with add.borrow({"x": wide[:, ::-1]}) as lent:
+        assert (lent["y"] == 2).all()
+    assert free == before

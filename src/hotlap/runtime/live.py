@@ -174,7 +174,10 @@ class Live:
             return None
         loan = free.pop()
         result = loan.call(feed)
-        return None if result is None else (result, partial(free.append, loan))
+        if result is None:  # the array's layout, say, is not one to bind as it lies: the next one's may be
+            free.append(loan)
+            return None
+        return result, partial(free.append, loan)
 
     def loose(
         self, arrays: dict[str, Any], options: Any, out: Mapping[str, Any] | None = None, raw: bool = False

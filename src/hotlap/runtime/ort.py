@@ -133,6 +133,8 @@ def run_error(error: Exception) -> HotlapError:
     said = clear_line(str(error))
     if type(error).__name__ in _ABOUT_PROVIDERS:
         return ProviderUnavailable(f"the execution provider failed while it ran: {said}")
+    if is_short_of_memory(error):
+        return ModelError(f"running the model takes more memory than this process can have: {said}")
     return InputError(f"the model does not take this feed: {said}")
 
 

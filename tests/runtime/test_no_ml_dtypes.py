@@ -11,9 +11,9 @@ import pytest
 
 import hotlap
 from hotlap.errors import Unavailable
-from hotlap.runtime.probe.tries import Tries
 from hotlap.runtime.packed import ForeignTensor
 from hotlap.runtime.prebinding import read_state
+from hotlap.runtime.probe.tries import Tries
 from tests import tiny
 
 T = onnx.TensorProto

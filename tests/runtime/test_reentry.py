@@ -125,7 +125,9 @@ def test_a_pool_that_is_closed_while_it_starts_a_thread() -> None:
     workers = Workers(1, 4)
     pool = workers._pool = Interrupted(1)
     answers: list[int] = []
-    caller = threading.Thread(target=lambda: answers.append(workers._submit(lambda: 7).result(10)), daemon=True)
+    caller = threading.Thread(
+        target=lambda: answers.append(workers._submit(lambda: 7).result(10)), daemon=True
+    )
     caller.start()
     caller.join(10)
     assert answers == [7], "it waits for itself"

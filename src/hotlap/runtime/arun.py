@@ -54,8 +54,8 @@ class Workers:
         """Lets the threads end when the calls that they have are done."""
         with self._lock:
             self._over = True
-            # While `submit` runs it holds a lock of the pool's that no thread may take twice, and only a signal
-            # handler or a finalizer of the same thread comes here then: `_submit` goes on where this leaves off.
+            # While `submit` runs it holds a lock of the pool's that no thread may take twice, and only a
+            # signal handler or a finalizer of the same thread comes here then: `_submit` does the rest.
             if not self._submitting:
                 self._let_end()
 

@@ -16,11 +16,12 @@ import numpy as np
 
 __all__ = ["Call", "Input", "Output", "call_for", "direct_call_for", "key_for"]
 
-MOST_KINDS = 256
-"""Combinations of kinds whose functions are kept for the next binding; each is some KB, of 64 inputs some 100."""
 Call = Callable[..., dict[str, Any] | None]
 """``call(feed)`` or ``call(feed, options)``: the answer, or None where the feed is not of this signature, or
 where the call came while another one of the same thread was under way (from a signal handler, say)."""
+
+MOST_KINDS = 256
+"""Combinations of kinds whose functions are kept for the next binding."""
 
 
 class Input(NamedTuple):

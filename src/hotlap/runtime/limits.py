@@ -178,7 +178,7 @@ def _watch(end: float, act: Callable[[], None]) -> list[Any]:
 
 def _drop_the_done() -> None:
     global _most
-    # One step for the interpreter: a signal handler must not add a ticket between the reading and the writing.
+    # One step for the interpreter: no signal handler may add a ticket between the reading and the writing.
     _tickets[:] = filter(itemgetter(-1), _tickets)
     heapq.heapify(_tickets)
     _most = max(_FEW, 2 * len(_tickets))

@@ -30,8 +30,8 @@ log = logging.getLogger("hotlap.runtime")
 
 Array = npt.NDArray[Any]
 Key = tuple[Any, ...]
-"""For each input its shape; for an array of `input_buffer` its id and its shape, which a caller may change, and
-which is another one's where an id is used again."""
+"""For each input its shape; for an array of `input_buffer` its id and its shape: a caller may change the shape,
+and another array may get the id."""
 Shapes = dict[str, tuple[int, ...]]
 
 MOST_SIGNATURES = 32
@@ -210,8 +210,8 @@ class Live:
     def retry(
         self, arrays: dict[str, Any], options: Any, error: Exception, bound: _Bound | None = None
     ) -> dict[str, Any]:
-        """The answer after a bound run failed with the error. An output may have had another shape than last time: the plain
-        run tells, and whatever it raises is the caller's to know."""
+        """The answer after a bound run failed with the error. An output may have had another shape than last
+        time: the plain run tells, and whatever it raises is the caller's to know."""
         if options.terminate:
             raise RuntimeError("terminated")
         store, key = self._place(arrays)

@@ -330,7 +330,8 @@ class Runner(Face):
     def _again_plainly(
         self, feed: Mapping[str, Any], error: Exception, limits: Limits = NONE
     ) -> dict[str, Any]:
-        """After the fast way failed with the error: the feed is checked in full, and ORT's plain run has the last word."""
+        """After the fast way failed with the error: the feed is checked in full, and ORT's plain run has the
+        last word."""
         live = self._alive()
         arrays = as_arrays(self.inputs, feed, copies=self._copies)
         results = self._governed(limits, lambda options: live.retry(arrays, options, error))

@@ -30,8 +30,8 @@ log = logging.getLogger("hotlap.runtime")
 
 Array = npt.NDArray[Any]
 Key = tuple[Any, ...]
-"""For each input its shape; for an array of `input_buffer` its id and its shape: a caller may change the shape,
-and another array may get the id."""
+"""For each input its shape; for an array of `input_buffer` its id and its shape, which the caller may
+change, while another array may get the id."""
 Shapes = dict[str, tuple[int, ...]]
 
 MOST_SIGNATURES = 32

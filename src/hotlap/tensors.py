@@ -305,7 +305,20 @@ def _fits(found: Array, dtype: DType) -> tuple[Array | None, str]:
         wide = found.astype(np.float64)
         if bool((np.isfinite(wide) & (np.abs(wide) > limit)).any()):
             return None, f"holds values outside {dtype.name} (up to {limit:g})"
-    return found.astype(dtype.numpy), ""
+    array = found.astype(dtype.numpy)
+    if found.dtype.kind in "iu" and dtype.numpy.kind in "fc":
+        lost = _rounded(found, array)
+        if lost is not None:
+            return None, f"holds integers that {dtype.name} rounds: {lost}"
+    return array, ""
+
+
+def _rounded(integers: Array, floats: Array) -> int | None:
+    """The first integer that is another one as a float. Compared as Python's: a cast back may overflow."""
+    exact = 2 ** (np.finfo(floats.dtype).nmant + 1)  # up to here every integer is itself
+    large = (integers > exact) | (integers < -exact)
+    pairs = zip(integers[large].tolist(), floats[large].real.tolist(), strict=True)
+    return next((i for i, f in pairs if i != int(f)), None)
 
 
 def _as_text(spec: TensorSpec, value: Any) -> tuple[Array | None, str]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,21 @@ def test_workers_run_so_many_at_a_time() -> None:
     asyncio.run(main())
     workers.close()
     assert most == 2
+
+
+def test_a_call_that_no_thread_could_be_started_for_takes_no_place() -> None:
+    class Full(ThreadPoolExecutor):
+        def _adjust_thread_count(self) -> None:
+            if full:
+                raise RuntimeError("can't start new thread")
+            super()._adjust_thread_count()  # type: ignore[misc]
+
+    workers, full, ran = Workers(1, 1), [True], []
+    workers._pool = Full(1)
+    for _ in range(5):
+        with pytest.raises(Overloaded, match="can't start new thread"):
+            workers._submit(lambda: ran.append("refused"))
+    full.clear()
+    workers._submit(lambda: ran.append("taken")).result(10)
+    assert ran == ["taken"], "what was refused does not run later"
+    workers.close()

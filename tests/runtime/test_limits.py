@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import hotlap
-from hotlap.errors import Cancelled, DeadlineExceeded, InputError, UsageError
-from hotlap.runtime import Cancel, FakeRunner, Runner
+from hotlap.errors import Cancelled, DeadlineExceeded, InputError, Overloaded, UsageError
+from hotlap.runtime import Cancel, FakeRunner, Runner, limits
 from hotlap.runtime.limits import NONE, Limits, Watched
 from hotlap.tensors import TensorSpec
 from tests import tiny
@@ -163,3 +163,49 @@ def test_the_first_reason_stays() -> None:
         time.sleep(0.2)
         cancel.cancel()
     assert isinstance(watched.why, DeadlineExceeded)
+
+
+@pytest.mark.thread_unsafe(reason="all deadlines of the process are on one heap")
+def test_calls_that_finished_do_not_wait_for_their_deadlines() -> None:
+    with Watched(Limits(end=time.monotonic() + 3600), lambda: None):
+        for _ in range(5000):
+            with Watched(Limits(end=time.monotonic() + 3600), lambda: None):
+                pass
+        assert len(limits._tickets) < 500
+        late = threading.Event()
+        with Watched(Limits(end=time.monotonic() + 0.01), late.set):
+            assert late.wait(10)
+
+
+@pytest.mark.thread_unsafe(reason="it replaces the thread that watches")
+def test_deadlines_hold_after_their_thread_could_not_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(threading.Thread):
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    cancel = Cancel()
+    with monkeypatch.context() as patch:
+        patch.setattr(limits, "_watcher", None)
+        patch.setattr(limits.threading, "Thread", Full)
+        with (
+            pytest.raises(Overloaded, match="can't start new thread"),
+            Watched(Limits(time.monotonic() + 3600, cancel), lambda: None),
+        ):
+            pass
+        assert cancel._running == {} and limits._watcher is None
+    late = threading.Event()
+    with Watched(Limits(end=time.monotonic() + 0.01), late.set):
+        assert late.wait(10)
+
+
+def test_a_wrong_out_is_explained_within_the_limits(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Limits] = []
+
+    def call(names: list[str], arrays: dict[str, np.ndarray], limits: Limits) -> dict[str, np.ndarray]:
+        seen.append(limits)
+        return {"total": np.zeros(4, np.float32)}
+
+    monkeypatch.setattr(runner, "_call", call)
+    with pytest.raises(InputError, match=r"got shape \[5\], the model gives \[4\]"):
+        runner.run({"x": X, "n": SHORT}, out={"total": np.zeros(5, np.float32)}, deadline=60, cancel=Cancel())
+    assert seen and seen[0].stops

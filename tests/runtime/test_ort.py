@@ -148,6 +148,12 @@ def test_a_provider_that_fails_is_no_fault_of_the_model_or_the_feed() -> None:
 
 def test_too_little_memory_is_said() -> None:
     assert "more memory" in str(ort.load_error(MemoryError("std::bad_alloc"), "m.onnx"))
+    for error in (
+        MemoryError(),
+        RuntimeError("std::bad_alloc"),
+        RuntimeError("Failed to allocate memory for"),
+    ):
+        assert isinstance(ort.run_error(error), ModelError), "not a wrong feed"
 
 
 def test_translated_keeps_the_cause_and_leaves_our_own_errors_alone() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -263,8 +264,11 @@ def test_a_runner_records_when_the_environment_says_so_and_is_untouched_when_it_
     with hotlap.open(model) as runner:
         assert runner.run({"x": x})["y"].tolist() == (2 * x).tolist()
         runner(x)
+        with runner.borrow({"x": x}) as lent:
+            assert lent["y"].tolist() == (2 * x).tolist()
+        assert asyncio.run(runner.arun({"x": x}, ["y"]))["y"].tolist() == (2 * x).tolist()
     (choice,) = load_mix(tmp_path / "rec" / "shapes.json").choices
-    assert choice.shapes == {"x": (2, 4)} and choice.weight == 2  # the warm-up is no request
+    assert choice.shapes == {"x": (2, 4)} and choice.weight == 4  # the warm-up is no request
 
 
 def test_nothing_of_it_is_loaded_until_it_is_asked_for() -> None:

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,30 @@ def test_a_pool_that_is_closed() -> None:
     workers = Workers(1, 4)
     workers._submit(int).result(10)
     interrupted(workers.close, workers.close)
+    with pytest.raises(UsageError, match="is closed"):
+        workers._submit(int)
+
+
+def test_a_pool_that_is_closed_while_it_starts_a_thread() -> None:
+    """`submit` holds the pool's own lock then, which is none that a thread may take twice."""
+
+    class Interrupted(ThreadPoolExecutor):
+        def _adjust_thread_count(self) -> None:
+            workers.close()
+            super()._adjust_thread_count()  # type: ignore[misc]
+
+    workers = Workers(1, 4)
+    pool = workers._pool = Interrupted(1)
+    answers: list[int] = []
+    caller = threading.Thread(
+        target=lambda: answers.append(workers._submit(lambda: 7).result(10)), daemon=True
+    )
+    caller.start()
+    caller.join(10)
+    assert answers == [7], "it waits for itself"
+    for thread in pool._threads:
+        thread.join(10)
+        assert not thread.is_alive(), "closed, so its threads end"
     with pytest.raises(UsageError, match="is closed"):
         workers._submit(int)
 

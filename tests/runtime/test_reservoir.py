@@ -48,3 +48,8 @@ def test_so_it_is_where_the_bytes_are_what_runs_out() -> None:
 def test_a_thing_larger_than_all_room_leaves_nothing() -> None:
     assert sample([5, 5, 99, 5], 4, 20, 0).keys() <= {0, 1, 2, 3}
     assert sample([99], 4, 20, 0) == {}
+
+
+def test_a_thing_larger_than_all_room_takes_nobody_s_place() -> None:
+    assert sample([5, 5, 99, 5], 4, 20, 0).keys() == {0, 1, 2}
+    assert set(sample([99, *[1] * 20], 4, 20, 0).values()) and 0 not in sample([99, 1], 4, 20, 0).values()

@@ -8,7 +8,7 @@ from typing import Any
 from hotlap.bench.data import Feed
 from hotlap.bench.shapes import draw_shapes, split_symbols
 from hotlap.bench.workload import Workload
-from hotlap.errors import InputError, UsageError
+from hotlap.errors import InputError, ModelError, UsageError
 from hotlap.runtime.feeds import find_feed, make_feed
 from hotlap.tensors import TensorSpec
 
@@ -67,7 +67,7 @@ def made_feeds(runner: Any, workload: Workload, limits: Mapping[str, int]) -> li
 def _runs(runner: Any, feed: Feed) -> bool:
     try:
         runner.run(feed)
-    except InputError:
+    except (InputError, ModelError):  # it does not fit the model, or into memory
         return False
     return True
 

@@ -30,7 +30,8 @@ class Workers:
         self._count, self._waiting = count, waiting
         self._lock = threading.RLock()  # a signal handler that closes may come while it is held
         self._pool: ThreadPoolExecutor | None = None
-        self._taken = 0
+        self._taken: set[object] = set()  # a token for each call that runs or waits
+        self._submitting = False
         self._over = False
 
     async def run(self, call: Callable[[], Any], cancel: Cancel) -> Any:
@@ -52,7 +53,14 @@ class Workers:
     def close(self) -> None:
         """Lets the threads end when the calls that they have are done."""
         with self._lock:
-            pool, self._pool, self._over = self._pool, None, True
+            self._over = True
+            # While `submit` runs it holds a lock of the pool's that no thread may take twice, and only a
+            # signal handler or a finalizer of the same thread comes here then: `_submit` does the rest.
+            if not self._submitting:
+                self._let_end()
+
+    def _let_end(self) -> None:
+        pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=False)
 
@@ -62,18 +70,30 @@ class Workers:
         with self._lock:
             if self._over:
                 raise UsageError("this runner is closed: open the model again")
-            if self._taken >= self._count + self._waiting:
+            if len(self._taken) >= self._count + self._waiting:
                 raise Overloaded(
                     f"{self._count} calls run and {self._waiting} wait already: try again later, or open "
                     "with more workers"
                 )
-            self._taken += 1
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._count, thread_name_prefix="hotlap")
-            future = self._pool.submit(call)
-        future.add_done_callback(self._done)
+            token = object()
+            self._taken.add(token)
+            self._submitting = True
+            try:
+                future = self._pool.submit(self._if_taken, token, call)
+                future.add_done_callback(lambda _: self._taken.discard(token))
+            except BaseException as error:
+                self._taken.discard(token)
+                if isinstance(error, RuntimeError):
+                    raise Overloaded(f"no thread for this call: {error}") from error
+                raise
+            finally:
+                self._submitting = False
+                if self._over:
+                    self._let_end()
         return future
 
-    def _done(self, future: Future[Any]) -> None:
-        with self._lock:
-            self._taken -= 1
+    def _if_taken(self, token: object, call: Callable[[], Any]) -> Any:
+        """The call's answer. A pool that could not start a thread keeps the call, though it was refused."""
+        return call() if token in self._taken else None

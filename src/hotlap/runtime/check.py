@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,9 @@ __all__ = ["Call", "Input", "Output", "call_for", "direct_call_for", "key_for"]
 Call = Callable[..., dict[str, Any] | None]
 """``call(feed)`` or ``call(feed, options)``: the answer, or None where the feed is not of this signature, or
 where the call came while another one of the same thread was under way (from a signal handler, say)."""
+
+MOST_KINDS = 256
+"""Combinations of kinds whose functions are kept for the next binding."""
 
 
 class Input(NamedTuple):
@@ -88,7 +91,7 @@ def direct_call_for(run: Any, options: Any, inputs: Sequence[Input], names: Sequ
     return call
 
 
-@cache
+@lru_cache(MOST_KINDS)
 def _compiled_direct(inputs: tuple[str, ...], outputs: int) -> Any:
     text = _Text()
     for n, kind in enumerate(inputs):
@@ -122,7 +125,7 @@ def _reads(count: int, guard: str = "") -> list[str]:
     ]
 
 
-@cache
+@lru_cache(MOST_KINDS)
 def _compiled(inputs: tuple[str, ...], outputs: tuple[str, ...], echoes: tuple[int, ...]) -> Any:
     text = _Text()
     for n, kind in enumerate(inputs):

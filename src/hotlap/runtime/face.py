@@ -103,6 +103,7 @@ class Face:
             DeadlineExceeded, Cancelled: no answer was there in time; the call was taken back.
             UsageError: the runner is closed, or belongs to the process that this one was forked from.
             ProviderUnavailable: the execution provider failed while it ran.
+            ModelError: it takes more memory than there is.
             Unavailable: the answer's element type needs ml_dtypes, which is not installed.
         """
         limits = limits_of(deadline, cancel, log_id, severity)

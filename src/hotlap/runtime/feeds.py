@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hotlap.errors import InputError
+from hotlap.errors import InputError, ModelError
 from hotlap.tensors import Dim, DType, TensorSpec, nearest
 
 __all__ = ["find_feed", "make_feed"]
@@ -112,6 +112,8 @@ def find_feed(
             run(feed)
         except InputError as error:
             first = first or error
+        except ModelError as error:  # this guess takes more memory than there is
+            first = first or InputError(str(error))
         else:
             return feed
     assert first is not None

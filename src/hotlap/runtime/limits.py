@@ -12,11 +12,12 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
-from hotlap.errors import Cancelled, DeadlineExceeded, HotlapError, UsageError
+from hotlap.errors import Cancelled, DeadlineExceeded, HotlapError, Overloaded, UsageError
 
 __all__ = ["NONE", "Cancel", "Limits", "Watched"]
 
@@ -125,14 +126,19 @@ class Watched:
         if self._limits.cancel is not None:
             self._limits.cancel._enter(id(self), self._cancelled)
         if self._limits.end is not None:
-            self._ticket = _watch(self._limits.end, self._late)
+            try:
+                self._ticket = _watch(self._limits.end, self._late)
+            except BaseException:
+                if self._limits.cancel is not None:
+                    self._limits.cancel._leave(id(self))
+                raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._ticket is not None:
-            self._ticket[-1] = None  # the watching thread drops it when its time comes
+            self._ticket[-1] = None  # dropped when its time comes, or with the others that are done
         if self._limits.cancel is not None:
             self._limits.cancel._leave(id(self))
 
@@ -151,19 +157,43 @@ _changed = threading.Condition()
 _tickets: list[list[Any]] = []  # a heap of [when, number, what to do or None]
 _numbers = itertools.count()
 _watcher: threading.Thread | None = None
+_FEW = 64
+_most = _FEW
+"""Tickets on the heap at which those of finished calls are dropped: a deadline may be hours away."""
 
 
 def _watch(end: float, act: Callable[[], None]) -> list[Any]:
-    global _watcher
+    """Raises Overloaded where the thread that watches could not be started."""
     ticket = [end, next(_numbers), act]
     with _changed:
+        if len(_tickets) >= _most:
+            _drop_the_done()
         heapq.heappush(_tickets, ticket)
         if _watcher is None:
-            _watcher = threading.Thread(target=_keep_watch, name="hotlap-deadlines", daemon=True)
-            _watcher.start()
+            _start_watching(ticket)
         elif _tickets[0] is ticket:
             _changed.notify()
     return ticket
+
+
+def _drop_the_done() -> None:
+    global _most
+    # One step for the interpreter: no signal handler may add a ticket between the reading and the writing.
+    _tickets[:] = filter(itemgetter(-1), _tickets)
+    heapq.heapify(_tickets)
+    _most = max(_FEW, 2 * len(_tickets))
+    _changed.notify()  # the thread sleeps until a time that may not be the next one any more
+
+
+def _start_watching(ticket: list[Any]) -> None:
+    global _watcher
+    watcher = threading.Thread(target=_keep_watch, name="hotlap-deadlines", daemon=True)
+    try:
+        watcher.start()
+    except RuntimeError as error:
+        ticket[-1] = None
+        raise Overloaded(f"no thread to watch the deadline: {error}") from error
+    _watcher = watcher  # not before: or no deadline would ever be watched
 
 
 def _keep_watch() -> None:
@@ -178,8 +208,8 @@ def _keep_watch() -> None:
 
 def _start_anew() -> None:
     """In a forked child: the thread is gone, and the lock may have been held."""
-    global _changed, _watcher
-    _changed, _watcher = threading.Condition(), None
+    global _changed, _watcher, _most
+    _changed, _watcher, _most = threading.Condition(), None, _FEW
     _tickets.clear()
 
 

@@ -30,12 +30,15 @@ log = logging.getLogger("hotlap.runtime")
 
 Array = npt.NDArray[Any]
 Key = tuple[Any, ...]
-"""For each input its shape, or the id of an array of `input_buffer`."""
+"""For each input its shape; for an array of `input_buffer` its id and its shape, which the caller may
+change, while another array may get the id."""
 Shapes = dict[str, tuple[int, ...]]
 
 MOST_SIGNATURES = 32
 """Bindings that a thread keeps, and signatures that it remembers to have seen once. More shapes than this in
 turn are run plainly, which is better than building bindings that are thrown away before they are used."""
+MOST_FAILURES = 3
+"""Bound runs that fail one after another, where the plain run does not, until nothing is bound any more."""
 MOST_LOANS = 8
 """Bindings kept whose outputs are lent: these keep large outputs too."""
 
@@ -96,6 +99,7 @@ class Live:
             [s.name for s in wiring.inputs], [s.dtype and s.dtype.numpy for s in wiring.inputs]
         )
         self._quick = wiring.bound and wiring.quick
+        self._failures = 0  # of bound runs, since one of a new binding went well
 
     # ── running ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -124,9 +128,10 @@ class Live:
             self.local.fast = bound.call
             try:
                 result = bound.call(arrays, options)
-            except ort.exceptions():
-                return self.retry(arrays, options, bound)
+            except ort.exceptions() as error:
+                return self.retry(arrays, options, error, bound)
             if result is not None:
+                self._failures = 0
                 return result
         results = self._plain(arrays, options)
         _keep(store.seen, key, {n: a.shape for n, a in results.items()}, MOST_SIGNATURES)
@@ -148,9 +153,10 @@ class Live:
         if loan is not None:
             try:
                 result = loan.call(arrays, options)
-            except ort.exceptions():
-                return self.retry(arrays, options, loan), _nothing
+            except ort.exceptions() as error:
+                return self.retry(arrays, options, error, loan), _nothing
             if result is not None:
+                self._failures = 0
                 return result, partial(free.append, loan)
         results = self.loose(arrays, options)
         _keep(store.seen, key, {n: a.shape for n, a in results.items()}, MOST_SIGNATURES)
@@ -168,7 +174,10 @@ class Live:
             return None
         loan = free.pop()
         result = loan.call(feed)
-        return None if result is None else (result, partial(free.append, loan))
+        if result is None:  # the array's layout, say, is not one to bind as it lies: the next one's may be
+            free.append(loan)
+            return None
+        return result, partial(free.append, loan)
 
     def loose(
         self, arrays: dict[str, Any], options: Any, out: Mapping[str, Any] | None = None, raw: bool = False
@@ -198,9 +207,11 @@ class Live:
             for s in self.wiring.outputs
         }
 
-    def retry(self, arrays: dict[str, Any], options: Any, bound: _Bound | None = None) -> dict[str, Any]:
-        """The answer after a bound run failed. An output may have had another shape than last time: the plain
-        run tells, and whatever it raises is the caller's to know."""
+    def retry(
+        self, arrays: dict[str, Any], options: Any, error: Exception, bound: _Bound | None = None
+    ) -> dict[str, Any]:
+        """The answer after a bound run failed with the error. An output may have had another shape than last
+        time: the plain run tells, and whatever it raises is the caller's to know."""
         if options.terminate:
             raise RuntimeError("terminated")
         store, key = self._place(arrays)
@@ -209,7 +220,9 @@ class Live:
         expected = bound.shapes if bound is not None else {}
         changed = {n for n, shape in expected.items() if results[n].shape != shape}
         self.changing |= changed
-        if expected and not changed:
+        if expected and not changed and not ort.is_short_of_memory(error):
+            self._failures += 1
+        if self._failures >= MOST_FAILURES and self._quick:
             self._quick = False
             log.warning("this model fails with bound buffers and runs without: nothing is bound any more")
         # Other threads come here by themselves.
@@ -288,7 +301,9 @@ def _given(spec: TensorSpec, array: Any) -> Any:
 
 
 def _with_own(store: _Store, key: Key, values: Sequence[Any]) -> Key:
-    return tuple(id(v) if store.own.get(id(v)) is v else shape for shape, v in zip(key, values, strict=True))
+    return tuple(
+        (id(v), shape) if store.own.get(id(v)) is v else shape for shape, v in zip(key, values, strict=True)
+    )
 
 
 def _keep(table: OrderedDict[Key, Any], key: Key, value: Any, most: int) -> None:

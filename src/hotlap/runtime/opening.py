@@ -104,6 +104,8 @@ def _record(runner: Runner) -> None:
 
     # On this object alone: the class stays as it is, and so does what a call of another runner costs.
     runner.run = recorder.wrap(runner.run)  # type: ignore[method-assign]
+    runner.borrow = recorder.wrap(runner.borrow)  # type: ignore[method-assign]
+    runner.arun = recorder.wrap(runner.arun)  # type: ignore[method-assign]
     runner.close = close_both  # type: ignore[method-assign]
 
 

@@ -17,7 +17,16 @@ import numpy as np
 
 from hotlap.errors import HotlapError, InputError, MissingExtra, ModelError, ProviderUnavailable, Unavailable
 
-__all__ = ["MINIMUM", "clear_line", "exceptions", "load", "load_error", "run_error", "translated"]
+__all__ = [
+    "MINIMUM",
+    "clear_line",
+    "exceptions",
+    "is_short_of_memory",
+    "load",
+    "load_error",
+    "run_error",
+    "translated",
+]
 
 MINIMUM = (1, 24, 4)
 """The oldest ORT that hotlap runs on."""
@@ -33,6 +42,7 @@ _NODE = re.compile(
     r"Non-zero status code returned while running (\w+) node\. Name:'([^']*)' Status Message: "
 )
 _ABOUT_PROVIDERS = frozenset({"EPFail", "EngineError", "DeviceReset"})
+_NO_MEMORY = ("bad_alloc", "bad allocation", "Failed to allocate memory")
 _LONGEST = 400
 _READ = 4000
 
@@ -89,6 +99,12 @@ def exceptions() -> tuple[type[Exception], ...]:
     return (*own, RuntimeError, ValueError, TypeError, MemoryError)
 
 
+def is_short_of_memory(error: Exception) -> bool:
+    """Whether this is why ORT failed; the same call may succeed later."""
+    said = str(error)[:_READ]
+    return isinstance(error, MemoryError) or any(words in said for words in _NO_MEMORY)
+
+
 def clear_line(text: str) -> str:
     """An ORT message as one line, without tags, source paths, C++ signatures and conditions."""
     # Names in it are the model's: the patterns would take hours over one of a megabyte.
@@ -107,7 +123,7 @@ def load_error(error: Exception, where: str) -> HotlapError:
         return ProviderUnavailable(f"{where}: {said}")
     if kind == "InvalidProtobuf":
         return ModelError(f"{where}: not an ONNX file, or a truncated one: its protobuf does not parse")
-    if isinstance(error, MemoryError) or "bad_alloc" in said:
+    if is_short_of_memory(error):
         return ModelError(f"{where}: loading it takes more memory than this process can have")
     return ModelError(f"{where}: ONNX Runtime does not load it: {said}")
 
@@ -117,6 +133,8 @@ def run_error(error: Exception) -> HotlapError:
     said = clear_line(str(error))
     if type(error).__name__ in _ABOUT_PROVIDERS:
         return ProviderUnavailable(f"the execution provider failed while it ran: {said}")
+    if is_short_of_memory(error):
+        return ModelError(f"running the model takes more memory than this process can have: {said}")
     return InputError(f"the model does not take this feed: {said}")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hotlap.runtime import ort
 from hotlap.runtime.buffers import follow, sizes_in
 from hotlap.runtime.live import Live, as_answer
-from hotlap.runtime.packed import value_of
+from hotlap.runtime.packed import ForeignTensor, value_of
 from hotlap.runtime.step import Step, prebound
 
 __all__ = ["bind_step", "bind_stream", "read_state"]
@@ -70,12 +70,13 @@ def bind_stream(live: Live, state: Mapping[str, str]) -> Callable[..., Any]:
     """
     specs = {s.name: s for s in live.wiring.inputs}
     asked = [s for s in live.wiring.outputs if s.name not in live.wiring.echoes]
+    ours = ort.load().OrtValue  # others are initial: arrays, and what another library lent
 
     def once(
         arrays: dict[str, Any], values: dict[str, Any], options: Any
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         given = {n: value_of(specs[n], a) for n, a in arrays.items()}
-        given |= {n: value_of(specs[n], v) if isinstance(v, np.ndarray) else v for n, v in values.items()}
+        given |= {n: v if isinstance(v, ours) else value_of(specs[n], v) for n, v in values.items()}
         # A new one each time keeps nothing alive. Cleared and used again, one crashes ORT 1.24.
         binding = live.session.io_binding()
         for name, value in given.items():
@@ -97,6 +98,8 @@ def read_state(value: Any) -> Any:
     """A copy of one tensor of a stream's state, as an array; of a type that numpy lacks, ORT's value."""
     if isinstance(value, np.ndarray):
         return value.copy()
+    if isinstance(value, ForeignTensor):
+        return value.value
     try:
         return value.numpy().copy()
     except ort.exceptions():

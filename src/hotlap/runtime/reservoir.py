@@ -39,6 +39,9 @@ class Reservoir:
         Returns:
             its slot, and the slots that are empty now: the new one's own among them if it does not fit.
         """
+        if size > self._size:  # it alone: those that are kept stay, and so does the room for later ones
+            free = next(n for n in range(len(self._kept) + 1) if n not in self._kept)
+            return free, [free]
         if len(self._kept) < self.capacity:
             slot = next(n for n in range(len(self._kept) + 1) if n not in self._kept)
         else:

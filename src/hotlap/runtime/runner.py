@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,9 @@ class Runner(Face):
         self._ended: UsageError | None = None
         self._live: Live | None = None
         self._local: Any = _Unbound
-        self._steps: list[Step] = []
+        # Those that somebody holds. A set of references: a finalizer may come at any line, and each change of
+        # it is one step of the interpreter, without a lock.
+        self._steps: set[weakref.ref[Step]] = set()
         if loaded is not None:
             self._settle(loaded)
         forks.watch(self)
@@ -87,8 +90,10 @@ class Runner(Face):
                 result = self._local.fast(feed)
                 if result is None and (live := self._live) is not None:
                     result = live.again(feed)
-            except Exception:  # noqa: BLE001  ORT's have no other base; what it was shows below
-                return self._again_plainly(feed)
+            except HotlapError:  # of a signal handler, as all that is not ORT's
+                raise
+            except ort.exceptions() as error:
+                return self._again_plainly(feed, error)
             if result is not None:
                 return result  # type: ignore[no-any-return]
         return super().run(
@@ -112,8 +117,10 @@ class Runner(Face):
         if plain and (live := self._live) is not None:
             try:
                 lent = live.lend_again(feed)
-            except Exception:  # noqa: BLE001  as in run
-                return Loan(self._again_plainly(feed), lambda: None, self.debug)
+            except HotlapError:
+                raise
+            except ort.exceptions() as error:
+                return Loan(self._again_plainly(feed, error), lambda: None, self.debug)
             if lent is not None:
                 return Loan(*lent, self.debug)
         return super().borrow(
@@ -153,7 +160,10 @@ class Runner(Face):
         else:
             inputs = self._step_inputs(shapes)
             step = bind_step(live, inputs, self._call(self._names, inputs, NONE))
-        self._steps.append(step)
+        self._steps.add(weakref.ref(step, self._steps.discard))
+        if self._ended is not None:  # since it was begun
+            step.end(self._ended)
+            raise self._ended
         return step
 
     step.__doc__ = Face.step.__doc__
@@ -182,19 +192,28 @@ class Runner(Face):
             self._warm_on_a_guess()
         for shapes in self.plan.warm:
             try:
-                self.run(make_feed(self.inputs, shapes=shapes))
+                self._warm_on(make_feed(self.inputs, shapes=shapes))
             except InputError as error:
                 raise PlanError(f"warm: {_label(shapes)}: {'; '.join(error.problems)}") from error
 
     def _warm_on_a_guess(self) -> None:
         try:
-            find_feed(self.run, self.inputs)
+            find_feed(self._warm_on, self.inputs)
         except InputError as error:
             note = (
                 f"not warmed: no made feed runs ({error.problems[0]}); list shapes under `warm` in the plan"
             )
             self.notes = (*self.notes, note)
             log.warning("%s: %s", self.model_path, note)
+
+    def _warm_on(self, feed: dict[str, Any]) -> None:
+        live = self._alive()
+        if live.wiring.quick or not live.wiring.bound:
+            self.run(feed)
+            return
+        # As ORT's values: as arrays, answers of a type that numpy lacks would need ml_dtypes.
+        arrays = as_arrays(self.inputs, feed, copies=self._copies)
+        self._governed(NONE, lambda options: live.loose(arrays, options, raw=True))
 
     # ── lifecycle ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -240,15 +259,25 @@ class Runner(Face):
                 raise self._ended
             if self._live is None:
                 self._settle(self._recipe.load())
-            assert self._live is not None
-            return self._live
+            live = self._live
+            # `close` does not wait for what is built, so it may have come meanwhile.
+            if self._ended is not None:
+                self._live, self._local = None, _Unbound
+                self._workers.close()
+                raise self._ended
+            assert live is not None
+            return live
 
     def _end(self, error: UsageError) -> None:
         self._ended = error
         self._live, self._local = None, _Unbound
-        steps, self._steps = self._steps, []
+        steps = self._living_steps()
+        self._steps = set()
         for step in steps:
             step.end(error)
+
+    def _living_steps(self) -> list[Step]:
+        return [step for one in list(self._steps) if (step := one()) is not None]
 
     def _after_fork(self) -> None:
         """In the child."""
@@ -256,7 +285,7 @@ class Runner(Face):
         self._building = threading.RLock()
         self._copies = Copies()
         if live is not None:
-            forks.abandon(live, live.session, live.stores, live.local, *self._steps)
+            forks.abandon(live, live.session, live.stores, live.local, *self._living_steps())
             error = UsageError(
                 f"this runner of {self.model_path.name} was opened before this process was forked, and its "
                 'threads stayed behind: open the model here, or open it with on_fork="rebuild"'
@@ -292,17 +321,20 @@ class Runner(Face):
             result = self._watched(limits, lambda options: live.again(feed, options))
         except HotlapError:
             raise
-        except ort.exceptions():
-            return {n: v for n, v in self._again_plainly(feed, limits).items() if n in names}
+        except ort.exceptions() as error:
+            return {n: v for n, v in self._again_plainly(feed, error, limits).items() if n in names}
         if result is None:
             return super()._run(feed, outputs, out, cast, limits)
         return {n: result[n] for n in names}
 
-    def _again_plainly(self, feed: Mapping[str, Any], limits: Limits = NONE) -> dict[str, Any]:
-        """After the fast way failed: the feed is checked in full, and ORT's plain run has the last word."""
+    def _again_plainly(
+        self, feed: Mapping[str, Any], error: Exception, limits: Limits = NONE
+    ) -> dict[str, Any]:
+        """After the fast way failed with the error: the feed is checked in full, and ORT's plain run has the
+        last word."""
         live = self._alive()
         arrays = as_arrays(self.inputs, feed, copies=self._copies)
-        results = self._governed(limits, lambda options: live.retry(arrays, options))
+        results = self._governed(limits, lambda options: live.retry(arrays, options, error))
         return {n: results[n] for n in self._names}
 
     def _call_into(
@@ -320,7 +352,7 @@ class Runner(Face):
             return results
         except InputError as error:
             # ORT says that a shape is wrong in words about its own insides.
-            shapes = {n: np.shape(a) for n, a in self._call(self._names, arrays, NONE).items()}
+            shapes = {n: np.shape(a) for n, a in self._call(self._names, arrays, limits).items()}
             wrong = [
                 f'out "{n}": got shape {list(t.shape)}, the model gives {list(shapes[n])}'
                 for n, t in targets.items()

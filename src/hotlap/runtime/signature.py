@@ -44,7 +44,7 @@ def bind(
     """The function that runs one signature.
 
     Args:
-        key: each input's shape, or the id of an array of `own` that is the input.
+        key: each input's shape; or the id and the shape of an array of `own` that is the input.
         shapes: each output's shape.
         lend: outputs are views of memory that the next call writes into.
     """
@@ -79,9 +79,8 @@ def bind(
 def _input(spec: TensorSpec, part: Any, own: Mapping[int, Any]) -> Input:
     kind = spec.dtype
     assert kind is not None and kind.numpy is not None
-    if isinstance(part, int):
-        array = own[part]
-        return Input(spec.name, "own", kind.numpy, array.shape, array, kind.onnx)
+    if len(part) == 2 and isinstance(part[1], tuple):
+        return Input(spec.name, "own", kind.numpy, part[1], own[part[0]], kind.onnx)
     if math.prod(part) * kind.numpy.itemsize <= SMALL_INPUT:
         return Input(spec.name, "copy", kind.numpy, part, np.empty(part, kind.numpy), kind.onnx)
     return Input(spec.name, "wrap", kind.numpy, part, _no_size(spec), kind.onnx)

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Protocol, cast
 import numpy as np
 
 from hotlap.errors import HotlapError, UsageError
+from hotlap.runtime import ort
 
 __all__ = ["Step", "copy_into", "prebound", "stepping"]
 
@@ -63,7 +64,7 @@ def prebound(
             run(binding, options)
         except HotlapError:
             raise
-        except Exception as error:
+        except ort.exceptions() as error:  # not what a signal handler raises
             raise translate(error) from error
         finally:
             busy = False

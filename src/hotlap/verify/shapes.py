@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from time import monotonic
 from typing import Any
 
-from hotlap.errors import InputError
+from hotlap.errors import InputError, ModelError
 from hotlap.runtime import find_feed
 from hotlap.runtime.feeds import make_feed
 from hotlap.tensors import TensorSpec
@@ -54,7 +54,7 @@ def varied_feeds(runner: Any, limits: Mapping[str, int], patience: float = PATIE
         try:
             feed = make_feed(specs, shapes=shapes, limits=limits, seed=len(feeds))
             runner.run(feed)
-        except InputError:  # not every model takes every size
+        except (InputError, ModelError):  # not every model takes every size, nor does memory
             continue
         feeds.append(feed)
     while len(feeds) < LEAST:

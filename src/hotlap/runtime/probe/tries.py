@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hotlap.errors import DeadlineExceeded, InputError, ProviderUnavailable
+from hotlap.errors import DeadlineExceeded, InputError, ModelError, Unavailable
 from hotlap.runtime.face import Face
 from hotlap.tensors import TensorSpec
 
@@ -106,7 +106,7 @@ class Tries:
             if not self.seen:
                 raise
             raise OutOfTime from error
-        except (InputError, ProviderUnavailable) as error:
+        except (InputError, ModelError, Unavailable) as error:
             return {}, " ".join(str(error).split())[:_LONGEST]
         self._per_byte = (perf_counter() - begun) / max(1, _size(feed))
         shapes = (_shapes(self.inputs, feed), _shapes(self.outputs, answers))

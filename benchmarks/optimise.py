@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,12 +28,12 @@ METHOD = (
     "Each pass that changes the model, alone, and the default row of passes (`weights-out-of-inputs`, `cut`, "
     "`fold`, `flush-denormals`), as `hotlap optimize` runs them: on 64 real inputs a model, judged at "
     "`exact`, and where that says no at `close`. Ratio: p50 of the source divided by that of the result, "
-    "each opened as ONNX Runtime opens it with no options, so with its own fusions at each start; 8 fresh "
-    "processes a side. `bind-axes` binds every free axis to its size in the inputs, where they have one, "
-    "and folds what follows. Half precision is judged by an emulation of a device that has it; on a CPU it "
-    "proves nothing of speed."
+    "each opened as ONNX Runtime opens it with no options, so with its own fusions at each start; at least 6 "
+    "fresh processes a side. `bind-axes` binds every free axis to its size in the inputs, where they have "
+    "one, and folds what follows. Half precision is judged by an emulation of a device that has it; on a CPU "
+    "it proves nothing of speed."
 )
-FULL, QUICK = Workload(seconds=0.5, processes=8), Workload(seconds=0.1, warmup=0.02, processes=2)
+FULL, QUICK = Workload(seconds=0.3, warmup=0.1, processes=6), Workload(seconds=0.1, warmup=0.02, processes=2)
 ROWS, FEW = 64, 8
 KEPT = Path(__file__).resolve().parent / "results" / "optimise.trials.jsonl"
 RESULT = KEPT.with_name("optimise.json")
@@ -97,9 +98,9 @@ def _measured(model: RealModel, passes: list[Pass] | None, quick: bool) -> Trial
             close = _optimised(model, passes, feeds, "close", quick)
             found = close if close.verdict is not None and close.verdict.passed else found
     except UsageError as error:
-        return {"status": "does not apply", "why": str(error)}
+        return {"status": "does not apply", "why": _placeless(str(error))}
     except HotlapError as error:
-        return {"status": "refused", "why": str(error)}
+        return {"status": "refused", "why": _placeless(str(error))}
     return _told(found)
 
 
@@ -113,16 +114,22 @@ def _optimised(
         )  # fmt: skip
 
 
+def _placeless(text: str) -> str:
+    """The text without the folders of files: they were temporary."""
+    return re.sub(r"/(?:[^\s/:]+/)+", "", text)
+
+
 def _told(found: Optimised) -> Trial:
     row: Trial = {
         "status": "kept" if found.written else "not kept" if found.changed else "unchanged",
-        "why": found.reason,
+        "why": _placeless(found.reason),
         "changed": [step.name for step in found.steps if step.changed],
         "nodes": [found.nodes, found.steps[-1].nodes],
         "bytes": [found.size_before, found.size],
     }
     if found.verdict is not None:
-        row |= {"level": found.verdict.level, "passed": found.verdict.passed, "said": found.verdict.reason}
+        said = _placeless(found.verdict.reason)
+        row |= {"level": found.verdict.level, "passed": found.verdict.passed, "said": said}
     one = found.comparison
     if one is not None:
         verdict = "void" if one.void else one.verdict

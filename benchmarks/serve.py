@@ -47,7 +47,7 @@ VIEWS = {"servers": serve_table.servers}
 
 
 class Size(NamedTuple):
-    """How much is measured: `FULL` takes about twenty minutes, `QUICK` one."""
+    """How much is measured: `FULL` takes about a quarter of an hour, `QUICK` one."""
 
     rounds: int  # fresh processes of each server
     seconds: float  # of a span under load
@@ -55,7 +55,7 @@ class Size(NamedTuple):
     idle: float  # seconds
 
 
-FULL, QUICK = Size(8, 3.0, 3, 20.0), Size(1, 1.0, 1, 2.0)
+FULL, QUICK = Size(6, 3.0, 3, 20.0), Size(1, 1.0, 1, 2.0)
 Skipped = dict[str, str]
 """A part or a server to why there is nothing of it."""
 

@@ -181,7 +181,8 @@ def _speed(trial: Trial) -> str:
 
 def _kept(trial: Trial) -> str:
     if trial["status"] == "kept":
-        return "yes"
+        slower = trial.get("verdict") == "slower"
+        return "slower here: written since it was named, for another device" if slower else "yes"
     return "no: the answers differ" if not trial["passed"] else f"no: {trial['why'].partition(':')[0]}"
 
 

@@ -94,6 +94,31 @@ def test_a_signal_leaves_no_temporary_folder(tmp_path: Path, number: signal.Sign
     assert list(scratch.glob("hotlap-*")) == []
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_waits_until_what_is_being_imported_is_there(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import pathlib, time\npathlib.Path('begun').touch()\n"
+        "time.sleep(0.3)\npathlib.Path('whole').touch()\n"
+    )
+    handler = "default_int_handler" if number == signal.SIGINT else "SIG_DFL"
+    script = (
+        f"import signal; signal.signal({number:d}, signal.{handler})\n"
+        "from hotlap.cli.console import Ended, prepare\nprepare()\n"
+        "try:\n    import slow\n    import time; time.sleep(20)\n"
+        "except (Ended, KeyboardInterrupt) as error:\n    print(type(error).__name__)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stdout=subprocess.PIPE)
+    for _ in range(400):
+        if (tmp_path / "begun").exists():
+            break
+        time.sleep(0.02)
+    child.send_signal(number)
+    said, _ = child.communicate(timeout=15)
+    assert said.strip() == (b"KeyboardInterrupt" if number == signal.SIGINT else b"Ended")
+    assert (tmp_path / "whole").exists()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes of shells")
 def test_a_reader_that_has_read_enough_is_no_error() -> None:
     reader, writer = os.pipe()

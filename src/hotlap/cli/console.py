@@ -5,6 +5,7 @@ Results go to stdout; progress, log lines and errors go to stderr.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import io
 import json
@@ -19,6 +20,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -43,6 +45,8 @@ EXIT_CODES: dict[type[BaseException], int] = {
 """Kind of error to exit code; the nearest base class counts. 1 a gate said no, 2 wrong usage or bad input,
 3 something missing on this machine, 130 interrupted (as shells have it)."""
 SAID_NO = 1
+_IMPORT_PATIENCE = 0.02
+"""Seconds until a signal that came while a module was imported is looked at again."""
 _LONGEST_LINE = 1200
 _NARROWEST = 40
 """Columns. In less, tables lose theirs without a word; a terminal breaks longer lines by itself."""
@@ -65,18 +69,12 @@ def prepare() -> None:
 
     Without a handler, SIGTERM and SIGHUP end Python on the spot, and temporary folders stay.
     """
-
-    def end(number: int, frame: object) -> None:
-        _signals.append(number)
-        raise Ended(number)
-
-    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
-        number = getattr(signal, name, None)
+    usual = {"SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL, "SIGINT": signal.default_int_handler}
+    for name, before in usual.items():
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
         main_thread = threading.current_thread() is threading.main_thread()  # others may set no handler
-        if (
-            number is not None and main_thread and signal.getsignal(number) == signal.SIG_DFL
-        ):  # nohup has it ignored
-            signal.signal(number, end)
+        if number is not None and main_thread and signal.getsignal(number) == before:  # nohup has it ignored
+            signal.signal(number, _end)
     # Closed ones are None, on which nothing can be written.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -84,9 +82,34 @@ def prepare() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
+def _end(number: int, frame: FrameType | None) -> None:
+    if _imports(frame):
+        # Libraries written in C crash, or come out half made, where an exception ends their import.
+        _thread.start_new_thread(_again, (number,))  # threading's own has locks, which may be held here
+        return
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    _signals.append(number)
+    raise Ended(number)
+
+
+def _again(number: int) -> None:
+    time.sleep(_IMPORT_PATIENCE)
+    os.kill(os.getpid(), number)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being imported there."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def check_ended() -> None:
-    """Raises Ended once more where it was lost: a library that is being imported makes an error of its own
-    out of it, and callbacks from C throw it away. For who is about to wait for ever."""
+    """Raises Ended once more where it was lost: callbacks from C throw it away. For who is about to wait for
+    ever."""
     if _signals:
         raise Ended(_signals[0])
 

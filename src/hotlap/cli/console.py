@@ -70,9 +70,9 @@ def prepare() -> None:
     Without a handler, SIGTERM and SIGHUP end Python on the spot, and temporary folders stay.
     """
     usual = {"SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL, "SIGINT": signal.default_int_handler}
+    main_thread = threading.current_thread() is threading.main_thread()  # others may set no handler
     for name, before in usual.items():
         number = getattr(signal, name, None)  # Windows has no SIGHUP
-        main_thread = threading.current_thread() is threading.main_thread()  # others may set no handler
         if number is not None and main_thread and signal.getsignal(number) == before:  # nohup has it ignored
             signal.signal(number, _end)
     # Closed ones are None, on which nothing can be written.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +26,8 @@ Each is a list with one entry for each input. It returns one number for all of t
 for each input or each row, whose mean is what counts.
 """
 
+_Both = Callable[[Iterable[int]], list[npt.NDArray[np.float64]]]
+"""Numbers of inputs to what the metric gives for them, on the reference's answers and on the candidate's."""
 CALLS = 500
 """Of a metric that gives one number: each resample calls it twice."""
 LEAST_CALLS = 100
@@ -121,15 +123,24 @@ def measured_change(
     Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993), 8.4 and 13.3; Hanley and
     Lippman-Hand, JAMA 249 (1983), 1743 (the rule of three).
     """
-    given = () if labels is None else (list(labels),)
-    one, two = (_called(metric, list(feeds), list(side), *given) for side in (before, after))
+
+    def both(picks: Iterable[int]) -> list[npt.NDArray[np.float64]]:
+        """What each side scores on those inputs."""
+        drawn = list(picks)
+        given = () if labels is None else ([labels[n] for n in drawn],)
+        return [
+            _called(metric, [feeds[n] for n in drawn], [side[n] for n in drawn], *given)
+            for side in (before, after)
+        ]
+
+    one, two = both(range(len(feeds)))
     _check_finite(one, "reference")
     if _finite_answers(after):  # where the candidate answers NaN, so may the metric: that is its verdict
         _check_finite(two, "candidate")
     if one.shape != two.shape:
         raise UsageError(f"the metric gave {one.size} scores for one side and {two.size} for the other")
     if one.ndim == 0:
-        return _by_calls(metric, feeds, before, after, labels, float(one), float(two), seed, seconds)
+        return _by_calls(both, len(feeds), float(one), float(two), seed, seconds)
     if one.size not in (len(feeds), rows):
         of_rows = f" of {rows:,} rows" if rows else ""
         raise UsageError(
@@ -185,48 +196,25 @@ def _finite_answers(answers: Sequence[Mapping[str, Any]]) -> bool:
     return all(bool(np.isfinite(array).all()) for array in arrays if array.dtype.kind == "f")
 
 
-def _by_calls(
-    metric: Metric,
-    feeds: Sequence[Mapping[str, Any]],
-    before: Sequence[Mapping[str, Any]],
-    after: Sequence[Mapping[str, Any]],
-    labels: Sequence[Any] | None,
-    one: float,
-    two: float,
-    seed: int,
-    seconds: float,
-) -> Change:
+def _by_calls(both: _Both, count: int, one: float, two: float, seed: int, seconds: float) -> Change:
     """A metric of the whole: called on inputs drawn again, the same ones for both sides."""
-    count, found, slow = len(feeds), NO_INTERVAL, False
+    found, slow = NO_INTERVAL, False
     if count >= FEWEST_DRAWS and math.isfinite(one - two):
-        drops = _drops_of_calls(metric, feeds, before, after, labels, seed, seconds)
+        drops = _drops_of_calls(both, count, seed, seconds)
         slow = len(drops) < (1 - _FAILING) * LEAST_CALLS
         found = NO_INTERVAL if slow else interval_of_calls(drops, count, one, two)
     return Change(before=one, after=two, count=count, per="input", slow=slow, **found._asdict())
 
 
-def _drops_of_calls(
-    metric: Metric,
-    feeds: Sequence[Mapping[str, Any]],
-    before: Sequence[Mapping[str, Any]],
-    after: Sequence[Mapping[str, Any]],
-    labels: Sequence[Any] | None,
-    seed: int,
-    seconds: float,
-) -> npt.NDArray[np.float64]:
+def _drops_of_calls(both: _Both, count: int, seed: int, seconds: float) -> npt.NDArray[np.float64]:
     draw = np.random.default_rng(seed)
     drops: list[float] = []
     failed: UsageError | None = None
-    count, start, asked = len(feeds), time.monotonic(), 0
+    start, asked = time.monotonic(), 0
     while asked < CALLS and _affordable(asked, time.monotonic() - start, seconds):
         asked += 1
-        picks = draw.integers(count, size=count)
-        given = () if labels is None else ([labels[n] for n in picks],)
         try:
-            scores = [
-                float(_called(metric, [feeds[n] for n in picks], [side[n] for n in picks], *given))
-                for side in (before, after)
-            ]
+            scores = [float(score) for score in both(draw.integers(count, size=count))]
         except UsageError as error:  # a class that was not drawn, say
             failed = error
             continue

@@ -32,7 +32,9 @@ METHOD = (
     "own (`benchmarks/rivals/`); every server must first give the session's own answer. `hotlap serve` gets "
     "the model's file and no options (so it polls for 100 µs after an answer, while that pays), and is asked "
     "the very bytes that MLServer is asked: JSON; binary "
-    "tensors have rows of their own. A round is one fresh process of each server, in balanced order: first "
+    "tensors have rows of their own. Beside MiniLM stands what any server must take: a socket alone, in a "
+    "program that waits for bytes, runs the session and writes the answer that it wrote before, without "
+    "reading what it is asked. A round is one fresh process of each server, in balanced order: first "
     "one client, then 32. Ratios are of medians over the processes, with the 95 % interval by bootstrap. "
     "CPU time is that of the server's process and of all that it started. A span in which other work took "
     "more than 5 % of the two CPUs is measured again, twice at most, and the quietest counts. Nothing is "
@@ -127,7 +129,7 @@ def _minilm(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
     """One client; beside it the bare session, in a process on the server's CPU."""
     load.must_be_there()
     case = cases.minilm(place.folder)
-    asked = (servers.HOTLAP, servers.BINARY, servers.FASTAPI, servers.MLSERVER)
+    asked = (servers.HOTLAP, servers.BINARY, servers.FLOOR, servers.FASTAPI, servers.MLSERVER)
     sides: dict[str, Callable[[], Trial]] = {serve_table.BARE: partial(_bare, case, place, size)}
     sides |= {
         s.name: partial(_waited, s, case, place, size) for s in asked if _starts(s, case, place, skipped)

@@ -10,7 +10,7 @@ import numpy as np
 from hotlap.bench.doubts import DISTURBED, VOID
 from hotlap.bench.stats import bootstrap_ratio
 
-OURS, BINARY, BARE = "hotlap", "hotlap, binary", "the bare session"
+OURS, BINARY, BARE, FLOOR = "hotlap", "hotlap, binary", "the bare session", "a socket alone"
 KNOWN = (0.3, 0.6)
 """MLServer's requests a second with one client, of FastAPI's, on machines where both were measured before."""
 
@@ -104,7 +104,10 @@ def _others(trials: Sequence[Trial]) -> Iterator[Row]:
         waits = _values(trials, "minilm", server, "p50_us")
         what = f"MiniLM, 64 tokens, one client, p50, {how}: {BARE}"
         yield _compared(what, waits, bare, Bound(1.03), _us, digits=3)
-    for rival in ("FastAPI", "MLServer"):
+    floor = _values(trials, "minilm", FLOOR, "p50_us")
+    what = f"MiniLM, 64 tokens, one client, p50, {FLOOR} in hotlap's place: {BARE}"
+    yield _compared(what, floor, bare, None, _us, digits=3)
+    for rival in (FLOOR, "FastAPI", "MLServer"):
         ours, theirs = (_values(trials, "minilm", s, "p50_us") for s in (OURS, rival))
         yield _compared(f"MiniLM, 64 tokens, one client, p50, JSON: {rival}", ours, theirs, None, _us)
     shared = [[1e6 * t[key] for t in trials if t["part"] == "shared"] for key in ("memory_s", "http_s")]

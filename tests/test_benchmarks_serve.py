@@ -170,8 +170,8 @@ def test_a_server_that_answers_wrong_or_not_at_all_is_not_measured(
 
 
 @on_linux
-@pytest.mark.parametrize("server", [servers.HOTLAP, servers.BINARY], ids=lambda s: s.name)
-def test_our_own_server_answers_what_it_is_asked(place: Place, server: Server) -> None:
+@pytest.mark.parametrize("server", [servers.HOTLAP, servers.BINARY, servers.FLOOR], ids=lambda s: s.name)
+def test_our_own_server_and_the_socket_alone_answer_what_they_are_asked(place: Place, server: Server) -> None:
     with running(server, cases.small(place.folder), place.server, place.folder) as one:
         assert one.cpu_s() > 0
 
@@ -269,7 +269,7 @@ def test_what_is_beyond_its_limit_says_so() -> None:
 
 
 def test_a_model_of_milliseconds_large_tensors_and_nothing_to_do() -> None:
-    waits = {"the bare session": 5000.0, "hotlap": 5100.0, "hotlap, binary": 5200.0}
+    waits = {"the bare session": 5000.0, "hotlap": 5100.0, "hotlap, binary": 5200.0, "a socket alone": 5050.0}
     trials: list[dict[str, Any]] = [
         {"part": "minilm", "key": f"{name} {n}", "server": name, "p50_us": p50, "foreign": 0.0}
         for name, p50 in waits.items()
@@ -285,6 +285,10 @@ def test_a_model_of_milliseconds_large_tensors_and_nothing_to_do() -> None:
         "5,100 µs", "5,000 µs", "1.020 (1.020 to 1.020)", "at most 1.03", "yes",
     ]  # fmt: skip
     assert rows[f"{bare}, binary: the bare session"][4] == "**no**"
+    assert rows[f"{bare}, a socket alone in hotlap's place: the bare session"] == [
+        "5,050 µs", "5,000 µs", "1.010 (1.010 to 1.010)", "", "",
+    ]  # fmt: skip
+    assert rows[f"{bare}, JSON: a socket alone"] == ["5,100 µs", "5,050 µs", "1.01 (1.01 to 1.01)", "", ""]
     assert rows["600 KB through shared memory, p50: over HTTP"][:3] == [
         "400 µs",
         "1,000 µs",

@@ -94,8 +94,14 @@ def _bentoml(case: Case, port: int, folder: Path) -> list[str]:
     return [_program("bentoml", "bentoml"), "serve", "bentoml_app:Mlp", *where]
 
 
+def _floor(case: Case, port: int, folder: Path) -> list[str]:
+    given = (str(case.model), str(case.saved_feed()), case.wanted, str(port))
+    return [sys.executable, str(PROGRAMS / "floor.py"), *given]
+
+
 HOTLAP = Server("hotlap", _hotlap, asking.v2_json)
 BINARY = Server("hotlap, binary", _hotlap, asking.v2_binary)
+FLOOR = Server("a socket alone", _floor, asking.v2_json)
 FASTAPI = Server("FastAPI", _fastapi, lambda case: asking.plain(case, f"/{case.name}"), "fastapi")
 MLSERVER = Server("MLServer", _mlserver, asking.v2_json, "mlserver")
 LITSERVE = Server("LitServe", _litserve, lambda case: asking.plain(case, "/predict"), "litserve")

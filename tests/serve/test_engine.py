@@ -18,6 +18,7 @@ from hotlap.plan import Facts
 from hotlap.runtime import FakeRunner
 from hotlap.serve.engine import Engine
 from hotlap.serve.job import Job
+from hotlap.serve.pays import Curve, Pays
 from hotlap.serve.served import Served
 from hotlap.serve.statistics import Statistics
 from tests import tiny
@@ -470,13 +471,52 @@ def test_each_declared_shape_is_run_before_it_is_ready() -> None:
     made.run(main)
 
 
-def test_short_calls_get_one_lane_unless_the_plan_says_how_many() -> None:
+def test_short_calls_get_one_lane_unless_the_plan_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "hotlap.serve.track.ALONE", 0.01
+    )  # a slow machine's hundredth of a second is short too
+
     async def main() -> None:
-        for said, lanes in ((None, 1), (3, 3)):
-            model = made.served(lanes=said)
+        for latency, said, lanes in ((0.0, None, 1), (0.0, 3, 3), (0.02, None, 3)):
+            model = made.served(made.fake(latency=latency), lanes=said)
             model.lanes = 3
             async with started(model) as engine:
                 assert engine.load(model).lanes == lanes
+
+    made.run(main)
+
+
+def test_jobs_that_come_together_are_told_each_for_itself() -> None:
+    async def main() -> None:
+        short, long = made.served(inline=True), made.served()
+        long.name = "long"
+        async with started(short, long) as engine:
+            track = engine._tracks[short]
+            track._pays = Pays(Curve(16, {1: 1.0, 8: 1.0}))
+            desk, other = Desk(short), Desk(long)
+            late = desk.job(deadline=perf_counter() - 1.0)
+            alone = desk.job(made.rows())  # without a row there is nothing to share
+            jobs = [
+                desk.job(made.rows(3.0)),
+                late,
+                other.job(made.rows(5.0)),
+                alone,
+                desk.job(made.rows(4.0)),
+            ]
+            engine.submit_all(jobs)
+            assert [job.over for job in jobs] == [True, True, False, True, True]
+            assert [len(feed["x"]) for feed in short.runner.calls] == [0, 2]  # type: ignore[attr-defined]
+            assert isinstance(late.error, DeadlineExceeded)
+            assert values([jobs[0], jobs[4]]) == [6.0, 8.0]
+            assert len(desk.over) == 4
+            await other.all(1)
+            assert values(other.over) == [10.0]
+            statistics = short.statistics
+            assert (statistics.execution_count, statistics.requests["late"].count) == (2, 1)
+            await engine.drain(1.0)
+            refused = desk.job()
+            engine.submit_all([refused])
+            assert isinstance(refused.error, Draining) and desk.over[-1] is refused
 
     made.run(main)
 

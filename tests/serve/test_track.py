@@ -3,8 +3,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from time import perf_counter_ns
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hotlap.plan import Facts
@@ -103,12 +105,69 @@ def test_calls_that_become_slow_leave_the_loop(caplog: pytest.LogCaptureFixture)
         runner._latency = 0.05
         for _ in range(3):
             assert one.takes_inline(made.job(one.served))
-            assert isinstance(one.run_here(made.job(one.served)), dict)
+            assert isinstance(one.run_here(made.job(one.served), perf_counter_ns()), dict)
         assert not one.takes_inline(made.job(one.served))
         await one.close(20)
 
     made.run(main)
     assert "calls on the event loop became slow" in caplog.text
+
+
+@pytest.mark.parametrize(("most", "inline", "shares"), [(8, True, True), (1, True, False), (8, False, False)])
+def test_short_calls_are_shared_where_rows_pay(
+    most: int, inline: bool, shares: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        one = track(made.served(made.fake(latency=0.003), inline=inline, max_batch=most))
+        with caplog.at_level(logging.INFO, "hotlap.serve"):
+            await one.start(hop=20e-6)
+        assert one.served.shares is shares
+        await one.close(20)
+
+    made.run(main)
+    assert ("run on the event loop; up to 8 rows share a call" in caplog.text) is shares
+
+
+def test_jobs_run_together_here_have_calls_of_powers_of_two() -> None:
+    async def main() -> None:
+        one = track(made.served(inline=True))
+        await one.start(hop=1.0)
+        one._pays = Pays(Curve(16, {1: 1.0, 8: 1.0}))
+        jobs = [made.job(one.served, made.rows(float(n), float(n))) for n in range(3)]
+        jobs += [made.job(one.served, made.rows(*map(float, range(9)))), made.job(one.served)]
+        for job in jobs:
+            job.rows, job.key = one.describe(job)
+        calls = list(one.run_together(list(jobs)))
+        # 16 rows wait: eight pay. Nine of one job are not torn, and what is left is one.
+        assert [[j.rows for j in call.jobs] for call in calls] == [[2, 2, 2], [9], [1]]
+        assert [call.together for call in calls] == [True, False, False]
+        outcomes = [o for call in calls for o in call.outcomes]
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            assert isinstance(outcome, dict)
+            np.testing.assert_array_equal(outcome["y"], job.request.feed["x"] * 2)
+        assert all(0 < call.started <= call.computed for call in calls)
+        await one.close(20)
+
+    made.run(main)
+
+
+def test_shared_calls_that_become_slow_end_the_sharing() -> None:
+    async def main() -> None:
+        runner: Any = made.fake()
+        one = track(made.served(runner, inline=True))
+        await one.start(hop=1.0)
+        one._pays = Pays(Curve(16, {1: 1.0, 8: 1.0}))
+        one.served.shares = True
+        runner._latency = 0.05
+        for left in (True, True, False):
+            jobs = [made.job(one.served) for _ in range(2)]
+            for job in jobs:
+                job.rows, job.key = one.describe(job)
+            assert len(list(one.run_together(jobs))) == 1
+            assert one.served.shares is left
+        await one.close(20)
+
+    made.run(main)
 
 
 @pytest.mark.parametrize(("latency", "stoppable"), [(0.0, False), (0.01, True)])

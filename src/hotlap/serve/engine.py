@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
-from time import perf_counter
+from collections.abc import Hashable, Iterable
+from time import perf_counter, perf_counter_ns
 
 from hotlap.errors import DeadlineExceeded, Draining, UsageError
 from hotlap.serve.batch import Call, Outcome
@@ -122,28 +122,34 @@ class Engine:
             Overloaded: the queue is full.
             DeadlineExceeded: the deadline has passed.
         """
-        model = job.model
-        self._gate.check(model)
-        track = self._tracks[model]
-        serve = model.serve
-        timeout = job.request.timeout or serve.timeout
-        if job.deadline is None and timeout is not None:
-            job.deadline = (job.timeline.arrived / 1e9 or perf_counter()) + timeout
-        if job.deadline is not None and job.deadline <= perf_counter():
-            raise DeadlineExceeded("the deadline had passed before the request was accepted")
+        track = self._admit(job)
         if track.takes_inline(job):
-            # Over before anything else happens: nobody drops it meanwhile, and no drain needs to know of it.
-            outcome = track.run_here(job)
-            if not isinstance(outcome, BaseException):
-                model.statistics.alone(job)
-            self._tell(job, outcome)
-            return
-        priority = job.request.priority
-        job.level = (priority if 0 < priority <= serve.priorities else serve.default_level) - 1
-        track.put(job)
-        self._gate.inside.add(job)
-        if job.deadline is not None:
-            self._set_timer(job)
+            # It waits for no lane: it starts when it is decoded.
+            self._run_here(track, job, job.timeline.decoded or perf_counter_ns())
+        else:
+            self._queue(track, job)
+
+    def submit_all(self, jobs: Iterable[Job]) -> None:
+        """Accepts jobs that came together: the short ones among them share calls, where their rows may.
+        `job.done` is called of those that are refused too."""
+        groups: dict[tuple[Track, Hashable], list[Job]] = {}
+        for job in jobs:
+            try:
+                track = self._admit(job)
+                if not track.takes_inline(job):
+                    self._queue(track, job)
+                    continue
+            except Exception as error:  # noqa: BLE001  the job's error
+                self._tell(job, error)
+                continue
+            job.rows, job.key = track.describe(job)
+            if job.key is None:
+                self._run_here(track, job, perf_counter_ns())
+            else:
+                groups.setdefault((track, job.key), []).append(job)
+        for (track, _), mates in groups.items():
+            for call in track.run_together(mates):
+                self._settled(track.served, call, [])
 
     def drop(self, job: Job) -> None:
         """Forgets a job whose client left: it is not run, or its call is stopped where nobody else waits
@@ -153,6 +159,32 @@ class Engine:
             self._end(job, None)
 
     # ── inside ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _admit(self, job: Job) -> Track:
+        model = job.model
+        self._gate.check(model)
+        timeout = job.request.timeout or model.serve.timeout
+        if job.deadline is None and timeout is not None:
+            job.deadline = (job.timeline.arrived / 1e9 or perf_counter()) + timeout
+        if job.deadline is not None and job.deadline <= perf_counter():
+            raise DeadlineExceeded("the deadline had passed before the request was accepted")
+        return self._tracks[model]
+
+    def _run_here(self, track: Track, job: Job, started: int) -> None:
+        # Over before anything else happens: nobody drops it meanwhile, and no drain needs to know of it.
+        outcome = track.run_here(job, started)
+        if not isinstance(outcome, BaseException):
+            job.model.statistics.alone(job)
+        self._tell(job, outcome)
+
+    def _queue(self, track: Track, job: Job) -> None:
+        """Lets it wait for a lane."""
+        serve, priority = job.model.serve, job.request.priority
+        job.level = (priority if 0 < priority <= serve.priorities else serve.default_level) - 1
+        track.put(job)
+        self._gate.inside.add(job)
+        if job.deadline is not None:
+            self._set_timer(job)
 
     def _set_timer(self, job: Job) -> None:
         assert self._loop is not None and job.deadline is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 
@@ -104,21 +104,41 @@ class Track:
         short = serve.lanes is None and bool(timed) and timed[0].seconds < ALONE
         lanes = 1 if short else served.lanes
         await asyncio.gather(*(asyncio.wrap_future(self.lanes.add(other)) for _ in range(lanes - 1)))
+        served.shares = bool(self._inline) and self._pays.most > 1
         served.ready = True
         self._say(lanes, hop, timed)
 
     def takes_inline(self, job: Job) -> bool:
         return self._inline.takes(job)
 
-    def run_here(self, job: Job) -> Outcome:
-        """Runs a job at once, in this thread. It waits for no lane: it starts when it is decoded."""
+    def run_here(self, job: Job, started: int) -> Outcome:
+        """Runs a job at once, in this thread.
+
+        Args:
+            started: now, `time.perf_counter_ns`.
+        """
         timeline = job.timeline
-        started = timeline.started = timeline.decoded or perf_counter_ns()
+        timeline.started = started
         outcome = self._here.one(job)
         computed = timeline.computed = perf_counter_ns()
-        if not self._inline.took((computed - started) / 1e9):
-            log.warning("%s: calls on the event loop became slow: now they have lanes", self.served.name)
+        self._took(computed - started)
         return outcome
+
+    def describe(self, job: Job) -> tuple[int, Hashable]:
+        """The job's rows and its key: `Job.rows`, `Job.key`."""
+        return self._rows.describe(job) if self._pays.most > 1 else (0, None)
+
+    def run_together(self, jobs: list[Job]) -> Iterator[Call]:
+        """Runs jobs of one key in this thread; gives each call when it is over.
+
+        Args:
+            jobs: taken out of the list.
+        """
+        while jobs:
+            call = Call(self._next(jobs))
+            self._here.run(call)
+            self._took(call.computed - call.started)
+            yield call
 
     def put(self, job: Job) -> None:
         """Lets a job wait for a lane.
@@ -126,8 +146,7 @@ class Track:
         Raises:
             Overloaded: the queue is full.
         """
-        if self._pays.most > 1:
-            job.rows, job.key = self._rows.describe(job)
+        job.rows, job.key = self.describe(job)
         self.lanes.put(job)
 
     def load(self) -> Load:
@@ -144,6 +163,24 @@ class Track:
 
     # ── inside ────────────────────────────────────────────────────────────────────────────────────────
 
+    def _next(self, jobs: list[Job]) -> list[Job]:
+        """Takes out those that one call should run."""
+        most = self._pays.rows(sum([j.rows for j in jobs]), sum([j.request.nbytes for j in jobs]))
+        # A power of two, as was measured: so the runner sees few shapes, whatever comes.
+        most = 1 << (most.bit_length() - 1)
+        count, filled = 1, jobs[0].rows
+        while count < len(jobs) and filled + jobs[count].rows <= most:
+            filled += jobs[count].rows
+            count += 1
+        taken = jobs[:count]
+        del jobs[:count]
+        return taken
+
+    def _took(self, ns: int) -> None:
+        if not self._inline.took(ns / 1e9):
+            self.served.shares = False
+            log.warning("%s: calls on the event loop became slow: now they have lanes", self.served.name)
+
     def _runs(self) -> Callable[[Call], None]:
         return Runs(self.served.runner, self._rows, self._torn).run
 
@@ -159,11 +196,13 @@ class Track:
     def _say(self, lanes: int, hop: float, timed: Sequence[warming.Timed]) -> None:
         took = f"{timed[0].seconds * 1e6:,.0f} µs a call" if timed else "not measured"
         name, hop, most = self.served.name, hop * 1e6, self._pays.most
-        if self._inline:
-            log.info("%s is ready: %s, the hop %.0f µs: calls run on the event loop", name, took, hop)
-            return
         why = self._rows.why_not or "they would not pay"
         rows = f"up to {most} rows share a call" if most > 1 else f"no batches: {why}"
+        if self._inline:
+            log.info(
+                "%s is ready: %s, the hop %.0f µs: calls run on the event loop; %s", name, took, hop, rows
+            )
+            return
         log.info("%s is ready: %s, the hop %.0f µs; lanes: %d; %s", name, took, hop, lanes, rows)
 
     def _call(self, jobs: list[Job]) -> Call:
@@ -176,6 +215,7 @@ class Track:
         """In a lane: the model did not give a row for each row."""
         self._queue.pays = alone
         self._pays = Pays()
+        self.served.shares = False
         log.warning("%s: %s: its requests share no call any more", self.served.name, why)
 
     def _settled(self, call: Call | None, late: list[Job]) -> bool:

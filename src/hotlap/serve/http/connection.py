@@ -180,12 +180,41 @@ class Connection(Arrival):
 
     def _submit(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
         front = self._front
+        if front.inference.shares(asked):
+            front.turn.add(self, asked, body, arrived)
+        else:
+            self.take_up(asked, body, arrived)
+
+    def take_up(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
+        """Decodes the request, and hands it to the engine."""
+        job = self.decoded(asked, body, arrived)
+        if job is None:
+            return
         try:
-            self._job = job = front.inference.begin(asked, body, arrived, self._done)
-            front.engine.submit(job)
+            self._front.engine.submit(job)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
             self._job = None
             self._refuse_inference(asked, error, arrived)
+
+    def decoded(self, asked: Asked, body: bytes | memoryview, arrived: int) -> Job | None:
+        """The request's job; None: it was refused, or the client has gone."""
+        front = self._front
+        if self._phase != BUSY:
+            front.inference.refused(
+                asked, Cancelled("the client went before its request was taken up"), arrived
+            )
+            return None
+        try:
+            self._job = job = front.inference.begin(asked, body, arrived, self._done)
+        except Exception as error:  # noqa: BLE001  whatever happens, the client is told
+            self._refuse_inference(asked, error, arrived)
+            return None
+        return job
+
+    def send(self, answer: bytes | memoryview) -> None:
+        """Writes an answer that `Turn.hold` kept."""
+        if self._phase != CLOSED:
+            self._write([answer])
 
     def _submit_unpacked(self, asked: Asked, plain: bytes, arrived: int) -> None:
         self._unpacking = False
@@ -266,7 +295,12 @@ class Connection(Arrival):
             line = _CLOSE
         elif head is not None and head.old:
             line = _KEEP
-        self._write(written(reply, front.date, line, head_only=head is not None and head.method == "HEAD"))
+        buffers = written(reply, front.date, line, head_only=head is not None and head.method == "HEAD")
+        # What else may happen to this connection meanwhile would come before the answer: then it is not held.
+        if front.turn.holds and keep and len(buffers) == 1 and not (self._tail or self._half or self._paused):
+            front.turn.hold(self, buffers[0])
+        else:
+            self._write(buffers)
         if self._held:
             self._release()
         if not keep:

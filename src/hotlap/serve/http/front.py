@@ -14,6 +14,7 @@ from hotlap.serve.http.infer import Inference
 from hotlap.serve.http.limits import Limits
 from hotlap.serve.http.origin import by_address, check_origin
 from hotlap.serve.http.routes import Headers, Route, Table
+from hotlap.serve.http.turn import Turn
 from hotlap.serve.status import NOT_NEAR, Forbidden, Unauthorized
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Front:
         engine: what runs the models.
         inference: reads and answers inference requests.
         busy_poll: told of each answer.
+        turn: takes up short requests together.
         table: the addresses.
         limits: of sizes and times.
         scratch, view: where every connection's bytes arrive first. One for all of them: the loop fills it and
@@ -72,6 +74,7 @@ class Front:
         self.inference = Inference(engine, limits, shared)
         self.table = Table(routes)
         self.busy_poll = BusyPoll(busy_poll, lambda: engine.inside > 0)
+        self.turn = Turn(engine)
         self.scratch = bytearray(_SCRATCH)
         self.view = memoryview(self.scratch)
         self.connections: set[Connection] = set()
@@ -115,6 +118,7 @@ class Front:
         """Begins to watch over the connections."""
         self._loop = loop
         self.busy_poll.start(loop)
+        self.turn.start(loop)
         times = (self.limits.head_time, self.limits.body_time, self.limits.idle_time, self.limits.write_time)
         self._period = min(_SWEEP, *(t / 4 for t in times))
         self._sweep()

@@ -145,6 +145,11 @@ class Inference:
         body = deflate(reply.body, asked.accepted)
         return Reply(reply.status, [body], (*reply.headers, *more), reply.content_type)
 
+    def shares(self, asked: Asked) -> bool:
+        """Whether a request is better taken up together with others."""
+        door = self._doors.get(asked.model)
+        return door is not None and door.model.shares
+
     def begin(self, asked: Asked, body: bytes | memoryview, arrived: int, done: Callable[[Job], None]) -> Job:
         """A job for the engine.
 

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hotlap.errors import InputError
+from hotlap.plan import Facts
+from hotlap.runtime import FakeRunner
+from hotlap.serve.http.turn import MOST, Turn
+from hotlap.serve.job import Job, Timeline
+from hotlap.serve.pays import Curve, Pays
+from hotlap.serve.served import Served
+from hotlap.serve.serving import Server
+from hotlap.tensors import TensorSpec
+from tests.serve import made
+from tests.serve.http.wired import Client, Feed, Serving, X, doubled, get, infer, model, ok, post, rows, until
+
+ROWS = Facts(rows="independent", axes={"x": 0, "y": 0})
+
+
+def short(answer: Any = doubled, facts: Facts = ROWS, **more: Any) -> Served:
+    """A model that runs on the loop, and whose rows may share a call."""
+    served = model(answer, inline=True, **more)
+    served.facts = facts
+    return served
+
+
+@contextmanager
+def together(start: Serving, served: Served, **more: Any) -> Iterator[Server]:
+    """A server to which any number of rows pays, however short its measuring was."""
+    with start(served, **more) as server:
+        track = server.engine._tracks[served]
+        track._pays = Pays(Curve(16, {2**n: 1.0 for n in range(7)}))
+        served.shares = True
+        assert isinstance(served.runner, FakeRunner)
+        served.runner.calls.clear()
+        yield server
+
+
+@contextmanager
+def halted(server: Server) -> Iterator[None]:
+    """The event loop stands still: what is sent meanwhile it reads in one turn."""
+    assert server._loop is not None
+    begun, go = threading.Event(), threading.Event()
+
+    def stand() -> None:
+        begun.set()
+        assert go.wait(20)
+
+    server._loop.call_soon_threadsafe(stand)
+    assert begun.wait(20)
+    try:
+        yield
+    finally:
+        go.set()
+
+
+@contextmanager
+def clients(server: Server, count: int) -> Iterator[list[Client]]:
+    with ExitStack() as stack:
+        made = [stack.enter_context(Client(server)) for _ in range(count)]
+        until(lambda: len(server._front.connections) >= count)
+        yield made
+
+
+def counts(served: Served) -> dict[str, int]:
+    return {outcome: s.count for outcome, s in served.statistics.requests.items() if s.count}
+
+
+def test_requests_that_come_together_share_a_call(start: Serving) -> None:
+    one = short()
+    with together(start, one) as server, clients(server, 8) as asking:
+        with halted(server):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))))
+        for n, client in enumerate(asking):
+            ok(client.answer(), float(n))
+        assert [len(feed["x"]) for feed in one.runner.calls] == [8]  # type: ignore[attr-defined]
+        counted = one.statistics
+        assert (counted.inference_count, counted.execution_count) == (8, 1)
+        assert counts(one) == {"ok": 8}
+        parts = counted.parse.ns + counted.queue.ns + counted.compute.ns + counted.encode.ns
+        assert counted.requests["ok"].ns == parts > 0
+
+
+def test_a_request_that_comes_alone_is_run_alone(start: Serving) -> None:
+    one = short()
+    with together(start, one) as server, Client(server) as client:
+        for n in range(3):
+            ok(client.ask(post(infer(float(n)))), float(n))
+        assert [len(feed["x"]) for feed in one.runner.calls] == [1, 1, 1]  # type: ignore[attr-defined]
+
+
+def test_calls_have_rows_by_powers_of_two(start: Serving) -> None:
+    """As they were measured; so a session sees few shapes."""
+    one = short()
+    with together(start, one) as server, clients(server, 13) as asking:
+        with halted(server):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))))
+        for n, client in enumerate(asking):
+            ok(client.answer(), float(n))
+        assert [len(feed["x"]) for feed in one.runner.calls] == [8, 4, 1]  # type: ignore[attr-defined]
+
+
+def test_more_than_are_taken_up_together_are_all_answered(start: Serving) -> None:
+    one = short()
+    with together(start, one) as server, clients(server, 2 * MOST + 5) as asking:
+        with halted(server):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))))
+        for n, client in enumerate(asking):
+            ok(client.answer(), float(n))
+        lengths = [len(feed["x"]) for feed in one.runner.calls]  # type: ignore[attr-defined]
+        assert sum(lengths) == len(asking) and max(lengths) == MOST
+
+
+def test_a_bad_request_among_others_fails_alone(start: Serving) -> None:
+    one = short()
+    with together(start, one) as server, clients(server, 5) as asking:
+        with halted(server):
+            asking[0].send(post(infer(0.0)))
+            asking[1].send(post(b'{"inputs": []}'))
+            asking[2].send(post(infer(2.0, parameters={"timeout": 1})))  # a microsecond
+            asking[3].send(post(infer(3.0, outputs=[{"name": "z"}])))
+            asking[4].send(post(infer(4.0)))
+        assert [client.answer().status for client in asking[1:4]] == [400, 504, 400]
+        ok(asking[0].answer(), 0.0)
+        ok(asking[4].answer(), 4.0)
+        assert counts(one) == {"ok": 2, "invalid": 2, "late": 1}
+        for client in asking:  # every connection lives
+            ok(client.ask(post(infer(1.0))), 1.0)
+
+
+def test_a_row_that_the_model_fails_on_fails_alone(start: Serving) -> None:
+    def fails_on_two(feed: Feed) -> Feed:
+        if (feed["x"] == 2).any():
+            raise InputError("not this one")
+        return doubled(feed)
+
+    one = short(fails_on_two)
+    with together(start, one) as server, clients(server, 4) as asking:
+        with halted(server):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))))
+        for n in (0, 1, 3):
+            ok(asking[n].answer(), float(n))
+        assert asking[2].answer().status == 400
+        assert counts(one) == {"ok": 3, "invalid": 1}
+
+
+def test_each_keeps_its_id_its_outputs_and_its_rows(start: Serving) -> None:
+    one = short()
+    with together(start, one) as server, clients(server, 3) as asking:
+        with halted(server):
+            asking[0].send(post(infer(1.0, 2.0, id="two")))
+            asking[1].send(post(infer(3.0, outputs=[{"name": "y"}])))
+            asking[2].send(post(infer(4.0, 5.0, 6.0, id="three")))
+        first, second, third = (client.answer() for client in asking)
+        ok(first, 1.0, 2.0)
+        ok(second, 3.0)
+        ok(third, 4.0, 5.0, 6.0)
+        assert (first.json["id"], "id" in second.json, third.json["id"]) == ("two", False, "three")
+
+
+def test_what_a_client_sends_ahead_is_answered_in_order(start: Serving) -> None:
+    one = short()
+    with together(start, one) as server, clients(server, 2) as asking:
+        with halted(server):
+            asking[0].send(post(infer(1.0)) + post(infer(2.0)) + get("/x") + post(infer(3.0)))
+            asking[1].send(post(infer(4.0)))
+        ok(asking[0].answer(), 1.0)
+        ok(asking[0].answer(), 2.0)
+        assert asking[0].answer().status == 404
+        ok(asking[0].answer(), 3.0)
+        ok(asking[1].answer(), 4.0)
+
+
+def test_a_connection_that_ends_with_its_answer_has_it_first(start: Serving) -> None:
+    one = short()
+    with together(start, one) as server, clients(server, 3) as asking:
+        with halted(server):
+            asking[0].send(post(infer(1.0)))
+            asking[1].send(post(infer(2.0), "/v2/models/m/infer", "Connection: close"))
+            asking[2].send(post(infer(3.0))).socket.shutdown(1)
+        for n, client in enumerate(asking, 1):
+            ok(client.answer(), float(n))
+        assert asking[1].ended() and asking[2].ended()
+        ok(asking[0].ask(post(infer(1.0))), 1.0)
+
+
+def test_a_client_that_goes_before_its_turn_is_counted_and_in_nobodys_way(
+    start: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = short()
+    take_up, cut = Turn._take_up, threading.Event()
+
+    def late(turn: Turn) -> None:
+        """One connection is cut between reading and taking up, and the loop has a turn to notice."""
+        if not cut.is_set():
+            cut.set()
+            turn._waiting[0][0].cut()
+            assert turn._loop is not None
+            turn._loop.call_soon(turn._take_up)
+        else:
+            take_up(turn)
+
+    with together(start, one) as server, clients(server, 3) as asking:
+        monkeypatch.setattr(Turn, "_take_up", late)
+        with halted(server):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))))
+        assert [_gone(client) for client in asking].count(True) == 1
+        until(lambda: counts(one) == {"ok": 2, "dropped": 1})
+
+
+def _gone(client: Client) -> bool:
+    try:
+        return client.answer().status != 200
+    except ConnectionError:
+        return True
+
+
+def test_rows_that_depend_on_a_shared_input_share_only_with_their_equals(start: Serving) -> None:
+    scale = TensorSpec.of("scale", "float32", [])
+
+    def scaled(feed: Feed) -> Feed:
+        return {"y": feed["x"] * feed["scale"]}
+
+    one = short(scaled, inputs=[X, scale])
+
+    def asked(value: float, by: float) -> bytes:
+        tensors = json.loads(infer(value))
+        tensors["inputs"].append({"name": "scale", "datatype": "FP32", "shape": [], "data": [by]})
+        return post(json.dumps(tensors).encode())
+
+    with together(start, one) as server, clients(server, 4) as asking:
+        with halted(server):
+            for n, (client, by) in enumerate(zip(asking, (2.0, 3.0, 2.0, 3.0), strict=True)):
+                client.send(asked(float(n), by))
+        for n, (client, by) in enumerate(zip(asking, (2.0, 3.0, 2.0, 3.0), strict=True)):
+            np.testing.assert_array_equal(client.answer().y, rows(float(n)) * by)
+        assert [len(feed["x"]) for feed in one.runner.calls] == [2, 2]  # type: ignore[attr-defined]
+
+
+def test_a_model_that_mixes_its_rows_is_not_batched_again(
+    start: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = short(lambda feed: {"y": feed["x"][:1] * 2})
+    with together(start, one) as server, clients(server, 4) as asking:
+        with caplog.at_level(logging.WARNING, "hotlap.serve"), halted(server):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))))
+        for n, client in enumerate(asking):
+            ok(client.answer(), float(n))
+        assert not one.shares
+        assert "its requests share no call any more" in caplog.text
+        ok(asking[0].ask(post(infer(1.0))), 1.0)
+
+
+def test_of_an_answer_what_was_spent_on_others_is_waiting_not_reading() -> None:
+    served = made.served()
+    jobs: list[Job] = []
+
+    class Desk:
+        def submit_all(self, given: list[Job]) -> None:
+            jobs.extend(given)
+
+    class Slow:
+        """A connection whose request takes 2 ms to read."""
+
+        def decoded(self, asked: Any, body: Any, arrived: int) -> Job:
+            threading.Event().wait(0.002)
+            return Job(served, made.job(served).request, lambda job: None, timeline=Timeline(arrived, 1))
+
+    turn: Any = Turn(Desk())  # type: ignore[arg-type]
+    turn._compute([(Slow(), None, b"", 1000)] * 5)
+    read = [job.timeline.decoded - job.timeline.arrived for job in jobs]
+    assert len(read) == 5 and all(ns >= 2_000_000 for ns in read)
+    assert max(read) < sum(read) / 2  # the last one's does not hold all the others'
+
+
+def test_an_answer_that_cannot_be_written_keeps_no_other_back(caplog: pytest.LogCaptureFixture) -> None:
+    sent: list[bytes] = []
+
+    class Broken:
+        def send(self, answer: bytes) -> None:
+            raise RuntimeError("the transport is closed")
+
+    class Sound:
+        def send(self, answer: bytes) -> None:
+            sent.append(answer)
+
+    turn: Any = Turn(None)  # type: ignore[arg-type]
+    turn.hold(Broken(), b"a")
+    turn.hold(Sound(), b"b")
+    turn._write()
+    assert sent == [b"b"]
+    assert "an answer could not be written" in caplog.text

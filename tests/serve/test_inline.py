@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hotlap.serve.inline import ALONE, Inline, longest
+from hotlap.serve.inline import ALONE, TOGETHER, Inline, longest
 from hotlap.serve.warming import Timed
 from hotlap.wire import Region
 from tests.serve import made
@@ -52,6 +52,15 @@ def test_nothing_measured_or_nothing_short_enough_runs_nowhere_but_in_lanes(time
     inline = Inline(["ids", "mask"], timed, 20e-6)
     assert not inline
     assert not takes(inline, 1, 1)
+
+
+def test_so_many_are_taken_up_together_that_the_first_waits_little() -> None:
+    def together(seconds: float, *, shared: bool = False) -> int:
+        return Inline(["x"], [Timed({"x": (1,)}, 4, seconds)], 1.0).together(shared=shared)
+
+    assert [together(s) for s in (0.0, 3e-6, 29e-6, 99e-6, 200e-6, 0.5)] == [TOGETHER, TOGETHER, 10, 3, 1, 1]
+    assert together(200e-6, shared=True) == TOGETHER  # they are one call
+    assert Inline(["x"], [], 1.0).together(shared=True) == 1
 
 
 def test_three_slow_calls_in_a_row_end_it() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from hotlap.plan import Facts
 from hotlap.serve.batch import Call
+from hotlap.serve.inline import TOGETHER
 from hotlap.serve.job import Job
 from hotlap.serve.pays import Curve, Pays
 from hotlap.serve.served import Served
@@ -113,19 +114,31 @@ def test_calls_that_become_slow_leave_the_loop(caplog: pytest.LogCaptureFixture)
     assert "calls on the event loop became slow" in caplog.text
 
 
-@pytest.mark.parametrize(("most", "inline", "shares"), [(8, True, True), (1, True, False), (8, False, False)])
-def test_short_calls_are_shared_where_rows_pay(
-    most: int, inline: bool, shares: bool, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("most", "inline", "together", "said"),
+    [
+        (8, True, TOGETHER, "calls run on the event loop; up to 8 rows share a call"),
+        (
+            1,
+            True,
+            1,
+            "calls run on the event loop; no batches: they would not pay",
+        ),  # 3 ms each is long to wait
+        (8, False, 1, "lanes: 1; up to 8 rows share a call"),
+    ],
+)
+def test_calls_on_the_loop_are_taken_up_together_where_rows_pay(
+    most: int, inline: bool, together: int, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
         one = track(made.served(made.fake(latency=0.003), inline=inline, max_batch=most))
         with caplog.at_level(logging.INFO, "hotlap.serve"):
             await one.start(hop=20e-6)
-        assert one.served.shares is shares
+        assert one.served.together == together
         await one.close(20)
 
     made.run(main)
-    assert ("run on the event loop; up to 8 rows share a call" in caplog.text) is shares
+    assert said in caplog.text
 
 
 def test_jobs_run_together_here_have_calls_of_powers_of_two() -> None:
@@ -157,14 +170,14 @@ def test_shared_calls_that_become_slow_end_the_sharing() -> None:
         one = track(made.served(runner, inline=True))
         await one.start(hop=1.0)
         one._pays = Pays(Curve(16, {1: 1.0, 8: 1.0}))
-        one.served.shares = True
+        one.served.together = 8
         runner._latency = 0.05
         for left in (True, True, False):
             jobs = [made.job(one.served) for _ in range(2)]
             for job in jobs:
                 job.rows, job.key = one.describe(job)
             assert len(list(one.run_together(jobs))) == 1
-            assert one.served.shares is left
+            assert (one.served.together > 1) is left
         await one.close(20)
 
     made.run(main)

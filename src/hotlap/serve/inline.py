@@ -7,11 +7,16 @@ from collections.abc import Iterable, Sequence
 from hotlap.serve.job import Job
 from hotlap.serve.warming import Timed
 
-__all__ = ["ALONE", "Inline", "longest"]
+__all__ = ["ALONE", "TOGETHER", "Inline", "longest"]
 
 ALONE = 100e-6
 """Seconds. With one CPU a lane cannot run beside the loop, so a call below this is inline even where the hop
 is shorter: others wait as long. Below this two lanes were slower than one even with CPUs for both."""
+TOGETHER = 32
+"""Requests that the loop takes up together, and answers that it writes so. More of them would save little,
+and the first one waits for the last."""
+_PATIENCE = 300e-6
+"""Seconds that the first may wait for the others' calls, where each has its own."""
 _SLOW = 20
 """Times the longest that was measured, at least `_SLOWEST`: so long a call was more than an interruption."""
 _SLOWEST = 2e-3
@@ -47,7 +52,8 @@ class Inline:
         self._only = names[0] if len(names) == 1 else None
         short = [t for t in timed if t.seconds <= limit]
         self._bounds: list[Shapes] = [tuple(t.shapes[n] for n in self._names) for t in short]
-        self._slow = max(_SLOWEST, _SLOW * max((t.seconds for t in short), default=0.0))
+        self._most = max((t.seconds for t in short), default=0.0)
+        self._slow = max(_SLOWEST, _SLOW * self._most)
         self._known: dict[Shapes, bool] = {}
         self._in_a_row = 0
 
@@ -70,6 +76,16 @@ class Inline:
                 self._known.clear()
             known = self._known[have] = any(_within(have, bound) for bound in self._bounds)
         return known
+
+    def together(self, *, shared: bool) -> int:
+        """How many requests are best taken up together.
+
+        Args:
+            shared: several of them share a call.
+        """
+        if not self:
+            return 1
+        return TOGETHER if shared else max(1, min(TOGETHER, int(_PATIENCE / max(self._most, 1e-9))))
 
     def took(self, seconds: float) -> bool:
         """Told of each call; False: from now on no job runs on the loop."""

@@ -28,8 +28,8 @@ class Served:
         labels: output to the names of its classes.
         statistics: counted on the event loop's thread alone.
         ready: it has been warmed.
-        shares: its calls run on the event loop, and rows share them: requests that come together are taken up
-            together.
+        together: requests that are taken up together at most, where the event loop reads them in one turn
+            and runs their calls itself; 1: each is taken up at once.
     """
 
     name: str
@@ -42,4 +42,4 @@ class Served:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     statistics: Statistics = field(default_factory=Statistics)
     ready: bool = False
-    shares: bool = False
+    together: int = 1

@@ -104,7 +104,7 @@ class Track:
         short = serve.lanes is None and bool(timed) and timed[0].seconds < ALONE
         lanes = 1 if short else served.lanes
         await asyncio.gather(*(asyncio.wrap_future(self.lanes.add(other)) for _ in range(lanes - 1)))
-        served.shares = bool(self._inline) and self._pays.most > 1
+        served.together = self._inline.together(shared=self._pays.most > 1)
         served.ready = True
         self._say(lanes, hop, timed)
 
@@ -178,7 +178,7 @@ class Track:
 
     def _took(self, ns: int) -> None:
         if not self._inline.took(ns / 1e9):
-            self.served.shares = False
+            self.served.together = 1
             log.warning("%s: calls on the event loop became slow: now they have lanes", self.served.name)
 
     def _runs(self) -> Callable[[Call], None]:
@@ -215,7 +215,7 @@ class Track:
         """In a lane: the model did not give a row for each row."""
         self._queue.pays = alone
         self._pays = Pays()
-        self.served.shares = False
+        self.served.together = self._inline.together(shared=False)
         log.warning("%s: %s: its requests share no call any more", self.served.name, why)
 
     def _settled(self, call: Call | None, late: list[Job]) -> bool:

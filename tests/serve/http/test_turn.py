@@ -13,7 +13,8 @@ import pytest
 from hotlap.errors import InputError
 from hotlap.plan import Facts
 from hotlap.runtime import FakeRunner
-from hotlap.serve.http.turn import MOST, Turn
+from hotlap.serve.http.turn import Turn
+from hotlap.serve.inline import TOGETHER
 from hotlap.serve.job import Job, Timeline
 from hotlap.serve.pays import Curve, Pays
 from hotlap.serve.served import Served
@@ -38,7 +39,7 @@ def together(start: Serving, served: Served, **more: Any) -> Iterator[Server]:
     with start(served, **more) as server:
         track = server.engine._tracks[served]
         track._pays = Pays(Curve(16, {2**n: 1.0 for n in range(7)}))
-        served.shares = True
+        served.together = TOGETHER
         assert isinstance(served.runner, FakeRunner)
         served.runner.calls.clear()
         yield server
@@ -98,6 +99,21 @@ def test_a_request_that_comes_alone_is_run_alone(start: Serving) -> None:
         assert [len(feed["x"]) for feed in one.runner.calls] == [1, 1, 1]  # type: ignore[attr-defined]
 
 
+def test_requests_that_can_share_no_call_are_taken_up_together_all_the_same(start: Serving) -> None:
+    one = short(facts=Facts())
+    with together(start, one) as server, clients(server, 4) as asking:
+        with halted(server):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))))
+        answers = [client.answer() for client in asking]
+        for n, answer in enumerate(answers):
+            ok(answer, float(n))
+        assert [len(feed["x"]) for feed in one.runner.calls] == [1, 1, 1, 1]  # type: ignore[attr-defined]
+        assert one.statistics.execution_count == 4
+        # All were read before the first was computed: it is the one that waited least.
+        assert one.statistics.queue.ns > 0
+
+
 def test_calls_have_rows_by_powers_of_two(start: Serving) -> None:
     """As they were measured; so a session sees few shapes."""
     one = short()
@@ -112,14 +128,14 @@ def test_calls_have_rows_by_powers_of_two(start: Serving) -> None:
 
 def test_more_than_are_taken_up_together_are_all_answered(start: Serving) -> None:
     one = short()
-    with together(start, one) as server, clients(server, 2 * MOST + 5) as asking:
+    with together(start, one) as server, clients(server, 2 * TOGETHER + 5) as asking:
         with halted(server):
             for n, client in enumerate(asking):
                 client.send(post(infer(float(n))))
         for n, client in enumerate(asking):
             ok(client.answer(), float(n))
         lengths = [len(feed["x"]) for feed in one.runner.calls]  # type: ignore[attr-defined]
-        assert sum(lengths) == len(asking) and max(lengths) == MOST
+        assert sum(lengths) == len(asking) and max(lengths) == TOGETHER
 
 
 def test_a_bad_request_among_others_fails_alone(start: Serving) -> None:
@@ -260,7 +276,7 @@ def test_a_model_that_mixes_its_rows_is_not_batched_again(
                 client.send(post(infer(float(n))))
         for n, client in enumerate(asking):
             ok(client.answer(), float(n))
-        assert not one.shares
+        assert one.runner.calls and all(len(f["x"]) == 1 for f in one.runner.calls[1:])  # type: ignore[attr-defined]
         assert "its requests share no call any more" in caplog.text
         ok(asking[0].ask(post(infer(1.0))), 1.0)
 

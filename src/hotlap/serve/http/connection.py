@@ -180,8 +180,9 @@ class Connection(Arrival):
 
     def _submit(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
         front = self._front
-        if front.inference.shares(asked):
-            front.turn.add(self, asked, body, arrived)
+        together = front.inference.together(asked)
+        if together > 1:
+            front.turn.add(self, asked, body, arrived, together)
         else:
             self.take_up(asked, body, arrived)
 

@@ -40,7 +40,7 @@ class Front:
         engine: what runs the models.
         inference: reads and answers inference requests.
         busy_poll: told of each answer.
-        turn: takes up short requests together.
+        turn: takes up together what short models are asked in one turn of the loop.
         table: the addresses.
         limits: of sizes and times.
         scratch, view: where every connection's bytes arrive first. One for all of them: the loop fills it and

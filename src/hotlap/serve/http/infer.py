@@ -145,10 +145,10 @@ class Inference:
         body = deflate(reply.body, asked.accepted)
         return Reply(reply.status, [body], (*reply.headers, *more), reply.content_type)
 
-    def shares(self, asked: Asked) -> bool:
-        """Whether a request is better taken up together with others."""
+    def together(self, asked: Asked) -> int:
+        """With how many a request is best taken up, itself included, if they come in the same turn."""
         door = self._doors.get(asked.model)
-        return door is not None and door.model.shares
+        return 1 if door is None else door.model.together
 
     def begin(self, asked: Asked, body: bytes | memoryview, arrived: int, done: Callable[[Job], None]) -> Job:
         """A job for the engine.

@@ -12,21 +12,18 @@ if TYPE_CHECKING:
     from hotlap.serve.http.connection import Connection
     from hotlap.serve.http.infer import Asked
 
-__all__ = ["MOST", "Turn"]
+__all__ = ["Turn"]
 
 _log = logging.getLogger("hotlap.serve")
 
-MOST = 32
-"""Requests that are taken up together, and answers that are written so. More of them would save little, and
-the first one waits for the last."""
-
 
 class Turn:
-    """Requests of models whose calls run on the event loop and whose rows may share a call.
+    """Requests of models whose calls run on the event loop.
 
     A loop reads from every client that has sent something before it turns to anything else. What it has read
-    by then is decoded in a row, computed in one call of the model, and its answers are written in a row. So
-    the model is called once, and a client that waits for several answers is woken once.
+    by then is decoded in a row, computed in a row or, where rows may share it, in one call of the model, and
+    the answers are written in a row. So each step finds the caches as it needs them, and a client that waits
+    for several answers is woken once.
 
     For the event loop's thread alone.
     """
@@ -44,18 +41,21 @@ class Turn:
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
-    def add(self, connection: Connection, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
+    def add(
+        self, connection: Connection, asked: Asked, body: bytes | memoryview, arrived: int, most: int
+    ) -> None:
         """Takes the request up when the loop has read what there is.
 
         Args:
             arrived: when its last byte was there, `time.perf_counter_ns`.
+            most: with how many it is taken up at once, itself included.
         """
         waiting = self._waiting
         waiting.append((connection, asked, body, arrived))
         if len(waiting) == 1:
             assert self._loop is not None
             self._loop.call_soon(self._take_up)
-        elif len(waiting) >= MOST:
+        elif len(waiting) >= most:
             self._take_up()
 
     def hold(self, connection: Connection, answer: bytes | memoryview) -> None:

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from hotlap.serve.serving import Server
 from hotlap.serve.shared import SharedMemory
 from hotlap.serve.status import STATUS
 from hotlap.tensors import TensorSpec
-from tests.serve.http.wired import Client, get, infer, model, post, rows, serving, until
+from tests.serve.http.turning import clients, halted, short, together
+from tests.serve.http.wired import Answer, Client, get, infer, model, post, rows, serving, until
 
 REQUESTS = 10_000
 EXPECTED = {200, 400, 404, 413, 504}
@@ -185,6 +187,36 @@ def test_ten_thousand_hostile_requests(tmp_path: Path) -> None:
         client.socket.close()
         until(lambda: not server._front.connections)
         until(lambda: (server._front.bodies, server.engine.inside) == (0, 0))
+
+
+def test_in_company_each_is_told_what_it_is_told_alone(tmp_path: Path) -> None:
+    rng = random.Random(9)
+    (tmp_path / "r").write_bytes(bytes(4096))
+    shared = SharedMemory(tmp_path)
+    shared.register("r", "/r", 0, 128)
+    one = short()
+    with together(serving, one, shared=shared) as server, clients(server, 8) as asking:
+        for _ in range(100):
+            requests = [hostile(rng)[0] for _ in asking]
+            alone = [_told(server, request) for request in requests]
+            with halted(server):
+                for client, request in zip(asking, requests, strict=True):
+                    client.send(request)
+            for n, (client, request, expected) in enumerate(zip(list(asking), requests, alone, strict=True)):
+                answer = client.answer()
+                if 504 not in (answer.status, expected.status):  # a timeout of some microseconds may suffice
+                    assert (answer.status, answer.body) == (expected.status, expected.body), request
+                if answer.headers.get("connection") == "close":
+                    client.socket.close()
+                    asking[n] = Client(server)
+        until(lambda: (server._front.bodies, server.engine.inside) == (0, 0))
+        for client in asking:
+            client.socket.close()
+
+
+def _told(server: Server, request: bytes) -> Answer:
+    with Client(server) as client:
+        return client.ask(request)
 
 
 def test_noise_is_refused(tmp_path: Path) -> None:

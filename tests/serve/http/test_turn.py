@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,63 +10,14 @@ import pytest
 
 from hotlap.errors import InputError
 from hotlap.plan import Facts
-from hotlap.runtime import FakeRunner
 from hotlap.serve.http.turn import Turn
 from hotlap.serve.inline import TOGETHER
 from hotlap.serve.job import Job, Timeline
-from hotlap.serve.pays import Curve, Pays
 from hotlap.serve.served import Served
-from hotlap.serve.serving import Server
 from hotlap.tensors import TensorSpec
 from tests.serve import made
-from tests.serve.http.wired import Client, Feed, Serving, X, doubled, get, infer, model, ok, post, rows, until
-
-ROWS = Facts(rows="independent", axes={"x": 0, "y": 0})
-
-
-def short(answer: Any = doubled, facts: Facts = ROWS, **more: Any) -> Served:
-    """A model that runs on the loop, and whose rows may share a call."""
-    served = model(answer, inline=True, **more)
-    served.facts = facts
-    return served
-
-
-@contextmanager
-def together(start: Serving, served: Served, **more: Any) -> Iterator[Server]:
-    """A server to which any number of rows pays, however short its measuring was."""
-    with start(served, **more) as server:
-        track = server.engine._tracks[served]
-        track._pays = Pays(Curve(16, {2**n: 1.0 for n in range(7)}))
-        served.together = TOGETHER
-        assert isinstance(served.runner, FakeRunner)
-        served.runner.calls.clear()
-        yield server
-
-
-@contextmanager
-def halted(server: Server) -> Iterator[None]:
-    """The event loop stands still: what is sent meanwhile it reads in one turn."""
-    assert server._loop is not None
-    begun, go = threading.Event(), threading.Event()
-
-    def stand() -> None:
-        begun.set()
-        assert go.wait(20)
-
-    server._loop.call_soon_threadsafe(stand)
-    assert begun.wait(20)
-    try:
-        yield
-    finally:
-        go.set()
-
-
-@contextmanager
-def clients(server: Server, count: int) -> Iterator[list[Client]]:
-    with ExitStack() as stack:
-        made = [stack.enter_context(Client(server)) for _ in range(count)]
-        until(lambda: len(server._front.connections) >= count)
-        yield made
+from tests.serve.http.turning import clients, halted, short, together
+from tests.serve.http.wired import Client, Feed, Serving, X, doubled, get, infer, ok, post, rows, until
 
 
 def counts(served: Served) -> dict[str, int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter, perf_counter_ns
 
 from hotlap.errors import DeadlineExceeded, Draining, UsageError
@@ -30,9 +31,12 @@ class Engine:
 
     Attributes:
         models: by name.
+        holding: what it tells of the jobs of one call it tells in this context: whoever sends the answers may
+            send them together.
     """
 
     def __init__(self, models: Iterable[Served]) -> None:
+        self.holding: Callable[[], AbstractContextManager[None]] = nullcontext
         self.models: dict[str, Served] = {}
         for model in models:
             if model.name in self.models:
@@ -219,6 +223,13 @@ class Engine:
             model.statistics.executed(call)
         except Exception:  # whoever waits for an answer is not to miss it for a count
             log.exception("%s: a call could not be counted", model.name)
+        if len(call.jobs) == 1:
+            self._tell_all(call)
+        else:
+            with self.holding():
+                self._tell_all(call)
+
+    def _tell_all(self, call: Call) -> None:
         shared = len(call.jobs) if call.together else 1
         for job, outcome in zip(call.jobs, call.outcomes, strict=True):
             job.timeline.started, job.timeline.computed, job.batch = call.started, call.computed, shared

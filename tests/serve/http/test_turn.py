@@ -13,11 +13,26 @@ from hotlap.plan import Facts
 from hotlap.serve.http.turn import Turn
 from hotlap.serve.inline import TOGETHER
 from hotlap.serve.job import Job, Timeline
+from hotlap.serve.pays import Curve, Pays
 from hotlap.serve.served import Served
 from hotlap.tensors import TensorSpec
 from tests.serve import made
-from tests.serve.http.turning import clients, halted, short, together
-from tests.serve.http.wired import Client, Feed, Serving, X, doubled, get, infer, ok, post, rows, until
+from tests.serve.http.turning import ROWS, clients, halted, short, together
+from tests.serve.http.wired import (
+    Client,
+    Feed,
+    Gated,
+    Serving,
+    X,
+    doubled,
+    get,
+    infer,
+    model,
+    ok,
+    post,
+    rows,
+    until,
+)
 
 
 def counts(served: Served) -> dict[str, int]:
@@ -228,6 +243,32 @@ def test_a_model_that_mixes_its_rows_is_not_batched_again(
         assert one.runner.calls and all(len(f["x"]) == 1 for f in one.runner.calls[1:])  # type: ignore[attr-defined]
         assert "its requests share no call any more" in caplog.text
         ok(asking[0].ask(post(infer(1.0))), 1.0)
+
+
+def test_the_answers_of_a_call_that_a_lane_ran_are_written_together_too(
+    start: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[int] = []
+    write = Turn._write
+    monkeypatch.setattr(Turn, "_write", lambda turn: (written.append(len(turn._unsent)), write(turn)))
+    gated = Gated()
+    one = model(gated, max_batch=8)
+    one.facts = ROWS
+    with start(one) as server, clients(server, 4) as asking:
+        track = server.engine._tracks[one]
+        track._pays = Pays(Curve(16, {1: 1.0, 8: 1.0}))
+        track._queue.pays = track._pays.rows
+        gated.open = False
+        asking[0].send(post(infer(0.0)))
+        assert gated.begun.acquire(timeout=20)
+        for n in (1, 2, 3):
+            asking[n].send(post(infer(float(n))))
+        until(lambda: server.engine.load(one).waiting == 3)
+        gated.open = True
+        gated.go.release()
+        for n, client in enumerate(asking):
+            ok(client.answer(), float(n))
+    assert written == [3]
 
 
 def test_of_an_answer_what_was_spent_on_others_is_waiting_not_reading() -> None:

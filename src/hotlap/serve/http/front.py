@@ -75,6 +75,7 @@ class Front:
         self.table = Table(routes)
         self.busy_poll = BusyPoll(busy_poll, lambda: engine.inside > 0)
         self.turn = Turn(engine)
+        engine.holding = self.turn.holding
         self.scratch = bytearray(_SCRATCH)
         self.view = memoryview(self.scratch)
         self.connections: set[Connection] = set()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -58,6 +60,19 @@ class Turn:
         elif len(waiting) >= most:
             self._take_up()
 
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Keeps the answers that are made in it, and writes them in a row at the end."""
+        if self.holds:
+            yield
+            return
+        self.holds = True
+        try:
+            yield
+        finally:
+            self.holds = False
+            self._write()
+
     def hold(self, connection: Connection, answer: bytes | memoryview) -> None:
         """Writes it with the others, before the loop turns to anything else."""
         self._unsent.append((connection, answer))
@@ -68,12 +83,8 @@ class Turn:
             for connection, asked, body, arrived in waiting:
                 connection.take_up(asked, body, arrived)
             return
-        self.holds = True
-        try:
+        with self.holding():
             self._compute(waiting)
-        finally:
-            self.holds = False
-            self._write()
 
     def _compute(self, waiting: list[tuple[Connection, Asked, bytes | memoryview, int]]) -> None:
         jobs = []

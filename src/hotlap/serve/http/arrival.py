@@ -10,12 +10,11 @@ import asyncio
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from hotlap.errors import HotlapError, Overloaded
+from hotlap.errors import HotlapError
 from hotlap.serve.http.chunked import Chunks
 from hotlap.serve.http.head import END, Head, might_become_a_head, read_head
 from hotlap.serve.http.respond import CONTINUE, Reply, refusal
+from hotlap.serve.http.room import Room, aligned
 from hotlap.serve.status import BodyTooLarge, Refused
 
 if TYPE_CHECKING:
@@ -34,15 +33,13 @@ LINGER = 4  # the answer is written; what still comes is thrown away, so that it
 CLOSING = 5
 CLOSED = 6
 
-_ALIGNMENT = 64
-
 
 class Arrival(asyncio.BufferedProtocol):
     """The half of a connection that reads. The other half says what happens to a request that is whole."""
 
     __slots__ = (
         "_advancing", "_asked", "_block", "_body", "_choked", "_chunks", "_filled", "_front", "_half",
-        "_head", "_held", "_match", "_owed", "_paused", "_phase", "_route", "_searched", "_since", "_tail",
+        "_head", "_match", "_paused", "_phase", "_room", "_route", "_searched", "_since", "_tail",
         "_transport", "_until", "_whole",
     )  # fmt: skip
 
@@ -55,7 +52,7 @@ class Arrival(asyncio.BufferedProtocol):
         self._searched = 0  # up to where no head ends in it
         self._advancing = self._choked = self._paused = False
         self._half = False  # the client sends no more
-        self._owed = 0  # bytes of answers that the client leaves unread
+        self._room = Room(front)
         # The last head: clients send the same one again and again, so it is compared before it is read.
         self._block = b""
         self._whole = -1  # bytes of that head and its body
@@ -64,7 +61,7 @@ class Arrival(asyncio.BufferedProtocol):
         self._match: Match = {}
         self._asked: Asked | None = None
         self._body: Any = None
-        self._filled = self._held = 0
+        self._filled = 0
         self._chunks: Chunks | None = None
 
     # ── what the other half does ──────────────────────────────────────────────────────────────────────
@@ -124,8 +121,8 @@ class Arrival(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._choked = False
-        if self._owed:
-            self._owe(0)
+        if self._room.owed:
+            self._room.owe(0)
         if self._phase == IDLE:  # while the answer was being taken nobody's time ran
             limits = self._front.limits
             self._until = self._front.now + (limits.head_time if self._tail else limits.idle_time)
@@ -259,12 +256,11 @@ class Arrival(asyncio.BufferedProtocol):
             return
         if not (self._may_come(length) and self._fits(length)):
             return
-        self._body = _room(length, 0 if self._asked is None else self._asked.header_length or 0)
+        self._body = aligned(length, 0 if self._asked is None else self._asked.header_length or 0)
         self._filled = len(tail)
         self._body[: self._filled] = tail
         self._phase = FILLING
-        front.bodies += self._filled  # it fits, as the whole does
-        self._held = self._filled
+        self._room.hold(self._filled)  # it fits, as the whole does
         if head.expects and not tail:
             self._transport.write(CONTINUE)
         tail.clear()
@@ -324,43 +320,17 @@ class Arrival(asyncio.BufferedProtocol):
         if self._asked is not None:
             self._front.inference.refused(self._asked, error, perf_counter_ns())
 
-    def _overloaded(self, nbytes: int) -> Overloaded | None:
-        """Why a body of so many bytes, those that are held already included, does not fit."""
-        front = self._front
-        if front.bodies - self._held + nbytes <= front.limits.bodies:
-            return None
-        return Overloaded(f"bodies of {front.bodies:,} bytes arrive or wait already")
-
     def _fits(self, nbytes: int) -> bool:
         """Refuses a request whose body has no room beside the others."""
-        error = self._overloaded(nbytes)
+        error = self._room.overloaded(nbytes)
         if error is not None:
             self._count(error)
             self._refuse(error)
         return error is None
 
     def _hold(self, nbytes: int) -> bool:
-        """Counts a body's bytes, as they come, until it is answered: what is only announced takes no memory.
-        Refuses it where there are too many."""
+        """Counts a body's bytes, as they come; refuses it where there are too many."""
         if not self._fits(nbytes):
             return False
-        self._front.bodies += nbytes - self._held
-        self._held = nbytes
+        self._room.hold(nbytes)
         return True
-
-    def _owe(self, nbytes: int) -> None:
-        """Counts answers that wait for the client to read."""
-        self._front.answers += nbytes - self._owed
-        self._owed = nbytes
-
-    def _release(self) -> None:
-        self._front.bodies -= self._held
-        self._held = 0
-
-
-def _room(length: int, header_length: int) -> memoryview:
-    """Room for a body, whose tensors then lie aligned: the first one starts behind the JSON header. It is not
-    filled with zeros, and untouched pages take no memory."""
-    room = np.empty(length + _ALIGNMENT, np.uint8)
-    start = -(room.ctypes.data + header_length) % _ALIGNMENT
-    return room[start : start + length].data

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hotlap.errors import Cancelled, Overloaded
+from hotlap.errors import Cancelled
 from hotlap.serve.http.arrival import BUSY, CHUNKS, CLOSED, CLOSING, FILLING, IDLE, LINGER, Arrival
+from hotlap.serve.http.aside import Aside
 from hotlap.serve.http.respond import CONTINUE, Reply, refusal, written
 from hotlap.serve.status import TooManyConnections, TooSlow
 
@@ -30,12 +30,12 @@ _CLOSE, _KEEP = b"Connection: close\r\n", b"Connection: keep-alive\r\n"
 class Connection(Arrival):
     """One client's connection."""
 
-    __slots__ = ("_aside_work", "_done", "_job", "_moved", "_unpacking", "_unsent")
+    __slots__ = ("_aside", "_done", "_job", "_moved", "_unpacking", "_unsent")
 
     def __init__(self, front: Front) -> None:
         super().__init__(front)
         self._job: Job | None = None
-        self._aside_work: asyncio.Future[Any] | None = None
+        self._aside = Aside(self._waits)
         self._unpacking = False
         self._done = self._computed
         self._unsent = 0  # bytes of answers that waited at the last look
@@ -68,12 +68,11 @@ class Connection(Arrival):
             self._count(Cancelled("the client went before its request was whole"))
         self._phase = CLOSED
         self._front.connections.discard(self)
-        self._release()
-        self._owe(0)
+        self._room.hold(0)
+        self._room.owe(0)
         self._tail.clear()
         self._body = self._chunks = None
-        if self._aside_work is not None:
-            self._aside_work.cancel()
+        self._aside.cancel()
         job, self._job = self._job, None
         if job is not None:
             self._front.engine.drop(job)
@@ -87,8 +86,8 @@ class Connection(Arrival):
         unsent = self._waiting()
         if unsent != self._unsent:
             self._moved = now
-            if self._owed:
-                self._owe(unsent)
+            if self._room.owed:
+                self._room.owe(unsent)
         self._unsent = unsent
         if unsent and now - self._moved > self._front.limits.write_time:
             self._abort()
@@ -111,6 +110,10 @@ class Connection(Arrival):
         """Ends the connection at once."""
         if self._phase != CLOSED:
             self._abort()
+
+    def _waits(self) -> bool:
+        """Whether its client waits for an answer, and has not gone."""
+        return self._phase == BUSY
 
     def _waiting(self) -> int:
         """Bytes of answers that the system has not taken yet."""
@@ -163,7 +166,7 @@ class Connection(Arrival):
 
     def _unpack(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
         self._unpacking = True
-        self._aside(
+        self._aside.do(
             len(body) > _LONG_PACKED,
             lambda: self._front.inference.unpacked(asked, body),
             lambda plain: self._submit_unpacked(asked, plain, arrived),
@@ -171,7 +174,7 @@ class Connection(Arrival):
         )
 
     def _pack(self, asked: Asked, reply: Reply) -> None:
-        self._aside(
+        self._aside.do(
             reply.nbytes > _LONG_PLAIN,
             lambda: self._front.inference.packed(asked, reply),
             self._answer,
@@ -219,13 +222,12 @@ class Connection(Arrival):
 
     def _submit_unpacked(self, asked: Asked, plain: bytes, arrived: int) -> None:
         self._unpacking = False
-        nbytes = self._held + len(plain)
-        error = self._overloaded(nbytes)
+        nbytes = self._room.held + len(plain)
+        error = self._room.overloaded(nbytes)
         if error is not None:
             self._refuse_inference(asked, error, arrived)
             return
-        self._front.bodies += len(plain)
-        self._held = nbytes
+        self._room.hold(nbytes)
         self._submit(asked, plain, arrived)
 
     def _refuse_inference(self, asked: Asked, error: BaseException, arrived: int) -> None:
@@ -240,7 +242,8 @@ class Connection(Arrival):
         assert asked is not None
         try:
             if self._front.answers and job.error is None:
-                self._check_room(job)
+                # Lists and maps are not sent: the protocol cannot carry them.
+                self._room.check_answer(sum(getattr(a, "nbytes", 0) for a in (job.outputs or {}).values()))
             reply = self._front.inference.finish(asked, job)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
             self._refuse_inference(asked, error, job.timeline.arrived)
@@ -249,43 +252,6 @@ class Connection(Arrival):
             self._pack(asked, reply)
         else:
             self._answer(reply)
-
-    def _check_room(self, job: Job) -> None:
-        """Refuses an answer that would have to wait for its client beside too many others."""
-        front, outputs = self._front, (job.outputs or {}).values()
-        # Lists and maps are not sent: the protocol cannot carry them.
-        if front.answers + sum(getattr(a, "nbytes", 0) for a in outputs) > front.limits.answers:
-            raise Overloaded(f"answers of {front.answers:,} bytes wait for their clients to read them")
-
-    def _aside(
-        self,
-        long: bool,
-        work: Callable[[], Any],
-        then: Callable[[Any], None],
-        failed: Callable[[BaseException], None],
-    ) -> None:
-        """Does work, in a thread where it is long: the event loop has other clients too."""
-        if not long:
-            try:
-                result = work()
-            except Exception as error:  # noqa: BLE001  whatever happens, the client is told
-                failed(error)
-            else:
-                then(result)
-            return
-
-        def over(future: asyncio.Future[Any]) -> None:
-            self._aside_work = None
-            error = None if future.cancelled() else future.exception()
-            if self._phase != BUSY or future.cancelled():
-                return  # the client has gone
-            if error is not None:
-                failed(error)
-            else:
-                then(future.result())
-
-        self._aside_work = asyncio.get_running_loop().run_in_executor(None, work)
-        self._aside_work.add_done_callback(over)
 
     def _answer(self, reply: Reply) -> None:
         head, front = self._head, self._front
@@ -302,8 +268,8 @@ class Connection(Arrival):
             front.turn.hold(self, buffers[0])
         else:
             self._write(buffers)
-        if self._held:
-            self._release()
+        if self._room.held:
+            self._room.hold(0)
         if not keep:
             self._close(unread=bool(self._tail))
             return
@@ -321,13 +287,13 @@ class Connection(Arrival):
         else:
             self._transport.writelines(buffers)
         if self._choked:
-            self._owe(self._waiting())
+            self._room.owe(self._waiting())
 
     def _refuse(self, error: BaseException) -> None:
         """Says why, and ends the connection: what the client sends next cannot be told from a request."""
         head_only = self._head is not None and self._head.method == "HEAD"
         self._write(written(refusal(error), self._front.date, _CLOSE, head_only=head_only))
-        self._release()
+        self._room.hold(0)
         self._close(unread=True)
 
     def _close(self, *, unread: bool = False) -> None:

@@ -224,6 +224,7 @@ class Server:
         """Answers what was accepted. New requests are still heard, to be told to go elsewhere: a connection
         that is refused, or reset while it waits to be taken up, tells a client less."""
         end = loop.time() + self._drain
+        self._front.turn.take_up()
         _log.info("stopping: %d requests are still to be answered", self.engine.inside)
         self._front.closing = True
         await self.engine.drain(self._drain)

@@ -176,11 +176,24 @@ def test_a_connection_that_ends_with_its_answer_has_it_first(start: Serving) -> 
         ok(asking[0].ask(post(infer(1.0))), 1.0)
 
 
+def test_what_was_read_before_the_server_stops_is_answered(start: Serving) -> None:
+    one = short()
+    with together(start, one) as server, clients(server, 3) as asking:
+        assert server._stop is not None
+        with halted(server, server._stop.set):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))))
+        for n, client in enumerate(asking):
+            ok(client.answer(), float(n))
+            assert client.ended()
+        assert counts(one) == {"ok": 3}
+
+
 def test_a_client_that_goes_before_its_turn_is_counted_and_in_nobodys_way(
     start: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = short()
-    take_up, cut = Turn._take_up, threading.Event()
+    take_up, cut = Turn.take_up, threading.Event()
 
     def late(turn: Turn) -> None:
         """One connection is cut between reading and taking up, and the loop has a turn to notice."""
@@ -188,12 +201,12 @@ def test_a_client_that_goes_before_its_turn_is_counted_and_in_nobodys_way(
             cut.set()
             turn._waiting[0][0].cut()
             assert turn._loop is not None
-            turn._loop.call_soon(turn._take_up)
+            turn._loop.call_soon(turn.take_up)
         else:
             take_up(turn)
 
     with together(start, one) as server, clients(server, 3) as asking:
-        monkeypatch.setattr(Turn, "_take_up", late)
+        monkeypatch.setattr(Turn, "take_up", late)
         with halted(server):
             for n, client in enumerate(asking):
                 client.send(post(infer(float(n))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -38,12 +38,13 @@ def together(start: Serving, served: Served, **more: Any) -> Iterator[Server]:
 
 
 @contextmanager
-def halted(server: Server) -> Iterator[None]:
-    """The event loop stands still: what is sent meanwhile it reads in one turn."""
+def halted(server: Server, first: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """The event loop does `first`, then stands still: what is sent meanwhile it reads in one turn."""
     assert server._loop is not None
     begun, go = threading.Event(), threading.Event()
 
     def stand() -> None:
+        first()
         begun.set()
         assert go.wait(20)
 

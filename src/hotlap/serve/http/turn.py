@@ -56,9 +56,9 @@ class Turn:
         waiting.append((connection, asked, body, arrived))
         if len(waiting) == 1:
             assert self._loop is not None
-            self._loop.call_soon(self._take_up)
+            self._loop.call_soon(self.take_up)
         elif len(waiting) >= most:
-            self._take_up()
+            self.take_up()
 
     @contextmanager
     def holding(self) -> Iterator[None]:
@@ -77,7 +77,8 @@ class Turn:
         """Writes it with the others, before the loop turns to anything else."""
         self._unsent.append((connection, answer))
 
-    def _take_up(self) -> None:
+    def take_up(self) -> None:
+        """Decodes, runs and answers what has been read."""
         waiting, self._waiting = self._waiting, []
         if len(waiting) < 2:
             for connection, asked, body, arrived in waiting:

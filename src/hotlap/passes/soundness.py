@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from hotlap.errors import ModelError, TargetFailed
 from hotlap.passes.draft import Draft
 from hotlap.passes.lower_ir import OLD, needed_ir
@@ -25,8 +23,7 @@ def check_source(draft: Draft) -> None:
     except TargetFailed as error:
         if draft.proto.ir_version > OLD and _loads_with_old_ir(draft):
             return
-        # What was loaded is a copy in a temporary folder: its place says nothing to anyone.
-        reason = re.split(r"source(?:-\d+)?\.onnx: ", str(error))[-1].rstrip(". ")
+        reason = str(error).removeprefix("load: ").rstrip(". ")
         raise ModelError(f"{draft.path}: {reason}; no pass was applied") from error
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from hotlap.errors import UsageError
 from hotlap.verify import LEVELS
-from hotlap.verify.levels import COSINE, NEAR, NEAR_SHARE, NOISE_FACTOR, level_named
+from hotlap.verify.levels import COSINE, NEAR, NEAR_SHARE, NOISE_FACTOR, level_asked, level_named
 
 
 def test_there_are_three_levels_and_their_words_hold_their_numbers() -> None:
@@ -22,3 +22,48 @@ def test_a_level_that_is_not_there_is_refused_with_the_nearest() -> None:
     assert level_named("close") == "close"
     with pytest.raises(UsageError, match=r'no level "exakt" .did you mean "exact".*; there are exact, close'):
         level_named("exakt")
+
+
+def asked(level: str | None = None, given: bool = True, *what: str, otherwise: str = "exact") -> str:
+    names = ("metric", "max_drop", "labels")
+    return level_asked(level, given=given, otherwise=otherwise, **{name: name in what for name in names})
+
+
+@pytest.mark.parametrize(
+    ("level", "given", "what", "otherwise", "meant"),
+    [
+        (None, False, (), "exact", "exact"),
+        (None, True, (), "close", "close"),
+        (None, True, ("metric", "max_drop"), "close", "task"),
+        (None, True, ("metric", "max_drop", "labels"), "exact", "task"),
+        ("exact", True, (), "close", "exact"),
+        ("task", True, ("metric", "max_drop"), "exact", "task"),
+    ],
+)
+def test_the_level_that_is_meant(
+    level: str | None, given: bool, what: tuple[str, ...], otherwise: str, meant: str
+) -> None:
+    assert asked(level, given, *what, otherwise=otherwise) == meant
+
+
+@pytest.mark.parametrize(
+    ("level", "given", "what", "said"),
+    [
+        (None, True, ("metric",), "how much may the metric drop"),
+        ("task", True, ("metric",), "how much may the metric drop"),
+        ("task", True, (), '"task" is about a metric of yours'),
+        (None, True, ("max_drop",), "--max-drop says how much a metric may drop"),
+        ("close", True, ("max_drop",), "--max-drop says how much a metric may drop"),
+        (None, True, ("labels",), "--labels are for a metric"),
+        ("close", True, ("metric", "max_drop"), '"close" would not ask it'),
+        ("exact", True, ("metric", "max_drop"), '"exact" would not ask it'),
+        (None, False, ("metric", "max_drop"), "a metric needs your data"),
+        ("close", False, (), '"close" judges on your data alone'),
+        ("clse", True, (), 'no level "clse"'),
+    ],
+)
+def test_what_cannot_be_judged_or_would_be_left_out_is_refused(
+    level: str | None, given: bool, what: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        asked(level, given, *what)

@@ -167,6 +167,31 @@ def test_translated_keeps_the_cause_and_leaves_our_own_errors_alone() -> None:
     assert kept.value is own
 
 
+class Theirs(ValueError):
+    """Made by whoever calls: a signal handler raises it, or a callback."""
+
+
+@pytest.mark.parametrize(
+    ("error", "own"),
+    [
+        *((kind("what"), True) for kind in (RuntimeError, ValueError, TypeError, MemoryError)),
+        (onnxruntime.capi.onnxruntime_pybind11_state.Fail("what"), True),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "text that is none"), True),
+        *((type("Theirs", (kind,), {})("what"), False) for kind in (RuntimeError, TypeError, MemoryError)),
+        (Theirs("what"), False),
+    ],
+)
+def test_a_class_of_somebody_elses_is_not_what_the_runtime_raised(error: Exception, own: bool) -> None:
+    with pytest.raises(ModelError if own else type(error)) as caught, ort.translated("m.onnx"):
+        raise error
+    assert (caught.value.__cause__ if own else caught.value) is error
+
+
+def test_an_array_that_numpy_cannot_make_is_the_runtimes() -> None:
+    with pytest.raises(ModelError, match="more memory"), ort.translated("m.onnx"):
+        np.empty(1 << 60, np.uint8)
+
+
 def test_a_machine_without_onnxruntime_imports_hotlap_and_gets_one_line(tmp_path: Path) -> None:
     model = tiny.save(tiny.add(), tmp_path / "m.onnx")
     script = (

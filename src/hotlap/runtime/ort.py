@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -24,6 +25,7 @@ __all__ = [
     "is_short_of_memory",
     "load",
     "load_error",
+    "raised",
     "run_error",
     "translated",
 ]
@@ -42,6 +44,8 @@ _NODE = re.compile(
     r"Non-zero status code returned while running (\w+) node\. Name:'([^']*)' Status Message: "
 )
 _ABOUT_PROVIDERS = frozenset({"EPFail", "EngineError", "DeviceReset"})
+_MAKERS = frozenset({"builtins", "numpy", "onnxruntime"})
+"""Packages whose classes a call into ORT raises: numpy has one of its own for arrays that do not fit."""
 _NO_MEMORY = ("bad_alloc", "bad allocation", "Failed to allocate memory")
 _LONGEST = 400
 _READ = 4000
@@ -99,6 +103,17 @@ def exceptions() -> tuple[type[Exception], ...]:
     return (*own, RuntimeError, ValueError, TypeError, MemoryError)
 
 
+def raised() -> tuple[type[Exception], ...]:
+    """What an `except` clause around a call into ORT catches: `exceptions`, unless what was raised is of a
+    class that somebody else made of them.
+
+    A signal handler, or a callback of the user's, may raise within the call, and its own class shows that ORT
+    did not. One of Python's own classes does not show it.
+    """
+    kind = type(sys.exception())
+    return exceptions() if kind.__module__.partition(".")[0] in _MAKERS else ()
+
+
 def is_short_of_memory(error: Exception) -> bool:
     """Whether this is why ORT failed; the same call may succeed later."""
     said = str(error)[:_READ]
@@ -145,5 +160,5 @@ def translated(where: str) -> Iterator[None]:
         yield
     except HotlapError:
         raise
-    except exceptions() as error:
+    except raised() as error:
         raise load_error(error, where) from error

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import hotlap
 
@@ -108,3 +109,8 @@ def test_opening_a_model_does_not_load_masked_arrays(tmp_path: Path) -> None:
     model = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
     script = f"import hotlap, sys\nhotlap.open({str(model)!r})\nassert 'numpy.ma' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_no_drawn_example_is_held_to_a_time() -> None:
+    assert settings.default is not None and settings.default.deadline is None
+    assert HealthCheck.too_slow in settings.default.suppress_health_check

@@ -5,6 +5,8 @@ import pytest
 from hotlap.errors import UsageError
 from hotlap.verify import LEVELS
 from hotlap.verify.levels import COSINE, NEAR, NEAR_SHARE, NOISE_FACTOR, level_asked, level_named
+from hotlap.verify.metric import Change
+from hotlap.verify.task import decided
 
 
 def test_there_are_three_levels_and_their_words_hold_their_numbers() -> None:
@@ -12,6 +14,12 @@ def test_there_are_three_levels_and_their_words_hold_their_numbers() -> None:
     assert all(name == level.name for name, level in LEVELS.items())
     assert f"{NOISE_FACTOR:g} times" in LEVELS["exact"].agrees
     assert all(text in LEVELS["close"].agrees for text in (f"{NEAR_SHARE:.1%}", f"{NEAR:.0%}", str(COSINE)))
+
+
+def test_the_words_say_that_the_same_answers_pass_where_a_metric_cannot_tell() -> None:
+    assert "answers that are `exact` pass" in LEVELS["task"].agrees
+    drop = Change(before=1.0, after=1.0, low=None, high=None, count=1, per="input")
+    assert decided(drop, 0.0, lambda: True).passed and not decided(drop, 0.0, lambda: False).passed
 
 
 def test_only_exact_takes_generated_inputs() -> None:

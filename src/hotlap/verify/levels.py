@@ -82,7 +82,8 @@ LEVELS: dict[str, Level] = {
             "task",
             f"Your own metric drops by at most what you allow, at the bad end of the {CONFIDENCE:.0%} "
             f"interval of its drop. An interval wider than that decides nothing, nor do fewer than "
-            f"{FEWEST_DRAWS} inputs or rows.",
+            f"{FEWEST_DRAWS} inputs or rows: then answers that are `exact` pass, if the drop that was seen "
+            "is allowed.",
             "yours only",
             "when what counts is the task: accuracy, words read",
         ),

@@ -17,7 +17,8 @@ from hotlap.passes.soundness import check_source
 from hotlap.passes.unplaced import unplaced
 from tests import tiny
 from tests.passes.asking import draft_of, rng_feed
-from tests.passes.test_optimising import Wrong
+from tests.passes.test_fold import shape_arithmetic
+from tests.passes.test_optimising import QUICK, Wrong
 
 
 class Broken(Wrong):
@@ -67,6 +68,18 @@ def test_a_refusal_names_the_pass_or_the_result(
     why = refused(tmp_path, *passes, out=None if out is None else tmp_path / out, **given)
     assert why.startswith(told) and "NoSuchOperator" in why
     assert nowhere(why, tmp_path)
+
+
+@pytest.mark.parametrize("out", ["out.onnx", None])
+def test_what_is_kept_of_the_measurement_names_the_file_that_was_asked_for(
+    out: str | None, tmp_path: Path
+) -> None:
+    path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
+    asked = None if out is None else tmp_path / out
+    found = optimize(path, [named_pass("rename:y=z")], asked, workload=QUICK)
+    assert found.comparison is not None
+    assert found.comparison.a.target.model == str(path)
+    assert found.comparison.b.target.model == ("" if asked is None else str(asked))
 
 
 def test_a_source_under_other_outputs_that_does_not_run(tmp_path: Path) -> None:

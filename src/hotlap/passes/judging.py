@@ -73,6 +73,8 @@ class Judging:
             return self.outcome(why, **found, refused=True)
         if known is self.draft:
             comparison, not_measured = self._speed(files.model, feeds)
+            if comparison is not None:
+                comparison = _placed(comparison, str(files.out.absolute()) if writes else "")
         else:
             comparison, not_measured = None, "the source does not load here"
         found |= {"comparison": comparison, "not_measured": not_measured}
@@ -144,3 +146,10 @@ class Judging:
 
         with unplaced(model.parent):
             return compare(*sides, self.workload, feeds, progress), ""
+
+
+def _placed(comparison: Comparison, out: str) -> Comparison:
+    """Kept with the place that the result is for ("": none): it was measured in a temporary folder."""
+    side = comparison.b
+    target = msgspec.structs.replace(side.target, model=out)
+    return msgspec.structs.replace(comparison, b=msgspec.structs.replace(side, target=target))

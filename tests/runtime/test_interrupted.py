@@ -29,7 +29,7 @@ class TooLate(RuntimeError):
     """A class that an application made of one that ORT raises as well."""
 
 
-@pytest.fixture(params=[Late, TooLate])
+@pytest.fixture(params=[Late, TooLate, RuntimeError])
 def late(request: pytest.FixtureRequest) -> type[Exception]:
     kind: type[Exception] = request.param
     return kind

@@ -183,7 +183,7 @@ def _kept(trial: Trial) -> str:
     if trial["status"] == "kept":
         slower = trial.get("verdict") == "slower"
         return "slower here: written since it was named, for another device" if slower else "yes"
-    return "no: the answers differ" if not trial["passed"] else f"no: {trial['why'].partition(':')[0]}"
+    return f"no: {trial['why'].partition(':')[0]}"
 
 
 def broken(data: dict[str, Any]) -> list[str]:

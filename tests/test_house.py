@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import logging
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import hotlap
 
@@ -108,3 +110,28 @@ def test_opening_a_model_does_not_load_masked_arrays(tmp_path: Path) -> None:
     model = tiny.save(tiny.mlp(), tmp_path / "m.onnx")
     script = f"import hotlap, sys\nhotlap.open({str(model)!r})\nassert 'numpy.ma' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_no_drawn_example_is_held_to_a_time() -> None:
+    assert settings.default is not None and settings.default.deadline is None
+    assert HealthCheck.too_slow in settings.default.suppress_health_check
+
+
+@pytest.mark.thread_unsafe(reason="levels of logs are one for all threads")
+@pytest.mark.parametrize("level", [logging.DEBUG, logging.CRITICAL])
+@pytest.mark.parametrize("name", ["", "hotlap.runtime"])
+def test_a_captured_log_hangs_on_no_test_before_it(
+    request: pytest.FixtureRequest, name: str, level: int
+) -> None:
+    logger, log = logging.getLogger(name), logging.getLogger("hotlap.runtime")
+    before = logger.level
+    logger.setLevel(level)  # as another test may leave it
+    try:
+        caplog = request.getfixturevalue("caplog")
+        log.info("not heard")
+        log.warning("heard")
+        with caplog.at_level(logging.INFO):
+            log.info("asked for")
+        assert [record.message for record in caplog.records] == ["heard", "asked for"]
+    finally:
+        logger.setLevel(before)

@@ -73,9 +73,9 @@ def test_where_the_worst_input_goes_can_be_said(capsys: pytest.CaptureFixture[st
 def test_what_would_be_ignored_is_wrong_usage(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "scoring.py").write_text("def right(feeds, outputs):\n    return 1.0\n")
     for words, said in (
-        (["--data", "data", "--max-drop", "1%"], "--max-drop says how much a --metric may drop"),
-        (["--metric", "scoring:right", "--max-drop", "1%"], "--metric needs --data"),
-        (["--level", "close"], "--level close needs --data"),
+        (["--data", "data", "--max-drop", "1%"], "--max-drop says how much a metric may drop"),
+        (["--metric", "scoring:right", "--max-drop", "1%"], "a metric needs your data"),
+        (["--level", "close"], '"close" judges on your data alone: give --data'),
     ):
         assert run("a.onnx", "a.onnx", *words) == 2
         assert said in " ".join(capsys.readouterr().err.split())
@@ -117,9 +117,7 @@ def test_a_metric_judges_at_the_level_task_alone(
     asked = ["--data", "data", "--metric", "my_metric:right", "--max-drop", "1%", "--level", level]
     assert run("a.onnx", "a.onnx", *asked) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert (
-        f"--metric is for --level task, and --level {level} would not ask it: leave one of them out" in said
-    )
+    assert f'a metric is for the gate "task", and "{level}" would not ask it: leave one out' in said
 
 
 def test_reduced_precision_is_close_and_json_holds_everything(
@@ -197,8 +195,8 @@ def test_a_metric_decides_with_its_interval(here: Path, capsys: pytest.CaptureFi
     out = capsys.readouterr().out
     assert "undecided: task: it cannot tell" in out and "to go on: give more data: about" in out
     assert run("a.onnx", "b.onnx", *asked, "--max-drop", "0.01") in (1, 2)
-    assert run("a.onnx", "b.onnx", *asked) == 2
-    assert "needs a metric and how much it may drop" in capsys.readouterr().err
+    assert run("no such model.onnx", "b.onnx", *asked) == 2
+    assert "how much may the metric drop" in capsys.readouterr().err  # told before anything is loaded
     assert run("a.onnx", "b.onnx", "--labels", "labels.npy") == 2
 
 

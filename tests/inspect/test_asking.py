@@ -31,6 +31,10 @@ SIZE = 3
         ([tiny.node("Shape", ["x"], ["s"]), tiny.node("Mul", ["s", "one"], ["y"])], ["n", 4, 6]),
         ([tiny.node("Shape", ["x"], ["s"]), tiny.node("Mul", ["s", "two"], ["y"])], [None, 8, 12]),
         ([tiny.node("Shape", ["x"], ["s"]), tiny.node("Div", ["s", "two"], ["y"])], [None, 2, 3]),
+        ([tiny.node("Div", ["odd", "two"], ["y"])], [-3]),
+        ([tiny.node("Div", ["odd", "minus"], ["y"])], [3]),
+        ([tiny.node("Div", ["two", "minus"], ["y"])], [-1]),
+        ([tiny.node("Div", ["one", "minus"], ["y"])], [0]),
         ([tiny.node("Add", ["one", "two"], ["y"])], [3]),
         ([tiny.node("Sub", ["one", "two"], ["y"])], [-1]),
         (
@@ -49,7 +53,7 @@ def test_numbers_and_symbols(nodes: list[onnx.NodeProto], expected: list[Any]) -
         nodes,
         [tiny.info("x", T.FLOAT, ["n", 4, 6])],
         [tiny.info("y", T.INT64, None)],
-        {"one": np.array([1]), "two": np.array([2])},
+        {"one": np.array([1]), "two": np.array([2]), "odd": np.array([-7]), "minus": np.array([-2])},
     )
     asked = shapes(Walk(model)).asked("y")
     assert asked is not None and [a.size for a in asked] == expected

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from hotlap.errors import UsageError
+from hotlap.errors import UsageError, VerificationFailed
 from hotlap.passes.bind_axes import BindAxes
 from hotlap.passes.draft import Draft
 from hotlap.passes.fold import Fold
 from hotlap.passes.step import apply
 from tests import tiny
 from tests.passes.asking import answers, assert_same, draft_of, rng_feed
+from tests.passes.test_loading import lost_branch
 from tests.real import real
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -90,3 +91,26 @@ def test_axes_without_a_name_are_bound_one_by_one(tmp_path: Path) -> None:
     assert (dims[0].dim_value, dims[1].dim_param) == (2, "?")
     with pytest.raises(UsageError, match='no input has an axis "\\?"'):
         apply(draft_of(model, tmp_path), [BindAxes({"?": 2})])
+
+
+def test_sizes_that_a_branch_does_not_fit_are_refused(tmp_path: Path) -> None:
+    draft = draft_of(lost_branch("n"), tmp_path)
+    assert apply(draft, [BindAxes({"n": 4})]).steps[0].changed
+    told = (
+        r"^bind-axes: a part of the model does not fit these sizes, so ONNX Runtime does not load it: Node "
+    )
+    with pytest.raises(VerificationFailed, match=f"{told}.*Incompatible dimensions"):
+        apply(draft, [BindAxes({"n": 2})])
+
+
+def test_what_did_not_load_before_is_not_laid_to_the_sizes(tmp_path: Path) -> None:
+    draft = draft_of(tiny.unknown_operator(), tmp_path)
+    (axis,) = draft.proto.graph.input[0].type.tensor_type.shape.dim[:1]
+    assert apply(draft, [BindAxes({axis.dim_param: 2})]).steps[0].changed
+
+
+def test_a_real_model_with_a_branch_that_its_own_inputs_do_not_fit(tmp_path: Path) -> None:
+    model = real("silero")  # its branch for the other sample rate takes fewer samples
+    sizes = {"input[0]": 1, "input[1]": 576, "state[1]": 1}
+    with pytest.raises(VerificationFailed, match=r"bind-axes: .*LSTM\) Op \(LSTM\).*must have rank 3"):
+        apply(Draft.load(model.path), [BindAxes(sizes)])

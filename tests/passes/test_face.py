@@ -34,6 +34,17 @@ def test_the_order_comes_back(tmp_path: Path) -> None:
     assert face.restored(before, after, "fold").output_names == ("total", "product")
 
 
+def test_an_input_goes_with_its_weight(tmp_path: Path) -> None:
+    model = tiny.mlp()
+    model.graph.input.extend(tiny.info(t.name, t.data_type, t.dims) for t in model.graph.initializer)
+    before = draft_of(model, tmp_path)
+    changed = before.copy()
+    gone = changed.graph.initializer.pop().name
+    restored = face.restored(before, before.edited(changed), "fold")
+    assert restored.input_names == ("x",) and gone not in {v.name for v in restored.proto.graph.input}
+    assert len(restored.proto.graph.input) == len(before.proto.graph.input) - 1
+
+
 def test_what_is_gone_or_of_another_type_is_refused(tmp_path: Path) -> None:
     before = draft_of(tiny.two_outputs(), tmp_path)
     gone = before.copy()

@@ -55,6 +55,19 @@ def test_any_choice_of_nodes_is_a_valid_graph_that_answers_nearly_the_same(
     assert (halves > 0) is (bool(chosen & {0, 2}) and not emulate)
 
 
+@pytest.mark.parametrize("emulate", [False, True])
+def test_no_two_nodes_have_one_name(emulate: bool, tmp_path: Path) -> None:
+    model = tiny.mlp()
+    for node, name in zip(model.graph.node, ("y_cast", "x_half_cast", "h_cast"), strict=True):
+        node.name = name
+    draft = draft_of(model, tmp_path)
+    proto = draft.copy()
+    Halving(proto, MLP, {0, 2}, emulate).rewrite()
+    labels = [node.name for node in proto.graph.node if node.name]
+    assert len(labels) > 4 and len(set(labels)) == len(labels)
+    answers(draft.edited(proto), rng_feed(x=(2, 16)), tmp_path)  # the runtime refuses equal names
+
+
 @pytest.mark.parametrize("written", [{"value_float": 3.0}, {"value_floats": [1.0, 3.0]}])
 def test_constants_that_are_written_as_numbers(written: dict[str, Any], tmp_path: Path) -> None:
     model = tiny.model(

@@ -33,6 +33,7 @@ def test_slower_is_kept_only_where_it_mends(
 ) -> None:
     path = tiny.save(shape_arithmetic(), tmp_path / "m.onnx")
     monkeypatch.setattr(judging, "compare", lambda *_: Slower())
+    monkeypatch.setattr(judging, "_placed", lambda comparison, _: comparison)
     monkeypatch.setattr(judging, "cpu_time", lambda _: None)
     monkeypatch.setattr(judging, "Optimised", lambda **fields: fields)
     found: Any = optimize(path, [named_pass(spelt)], tmp_path / "out.onnx")

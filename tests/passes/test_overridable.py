@@ -44,6 +44,14 @@ def test_another_weight_still_counts(
     assert np.array_equal(given(applied, x=x, **{weight: 0.25}), given(model(), x=x, **{weight: 0.25}))
 
 
+def test_where_every_weight_is_an_input_one_goes_with_what_read_it(tmp_path: Path) -> None:
+    model = dropout()
+    model.ir_version = 3
+    made = apply(draft_of(model, tmp_path), [Fold()]).draft
+    assert ops(made) == ["Relu"] and made.input_names == ("x",)
+    assert np.array_equal(given(made.proto, x=[[-1, 2, 3]]), [[0, 2, 3]])
+
+
 def test_a_transformer_is_fused_around_it(tmp_path: Path) -> None:
     made = apply(draft_of(encoder(), tmp_path), [Transformer()]).draft
     assert "com.microsoft.SkipLayerNormalization" in ops(made) and "com.microsoft.Gelu" not in ops(made)

@@ -58,6 +58,14 @@ def test_a_tensor_that_is_an_input_or_an_output_itself(tmp_path: Path) -> None:
     np.testing.assert_array_equal(answers(made, feed, tmp_path)["scores"], feed["x"])
 
 
+def test_the_new_node_has_a_name_of_its_own(tmp_path: Path) -> None:
+    model = tiny.zipmap()
+    model.graph.node[0].name = "scores_zipmap"
+    made = apply(draft_of(model, tmp_path), [RemoveZipmap()]).draft
+    assert len({node.name for node in made.proto.graph.node}) == 2
+    answers(made, rng_feed(x=(3, 2)), tmp_path)  # the runtime refuses equal names
+
+
 def test_nothing_to_do(tmp_path: Path) -> None:
     draft = draft_of(tiny.mlp(), tmp_path)
     applied = apply(draft, [RemoveZipmap()])

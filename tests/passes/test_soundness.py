@@ -8,8 +8,9 @@ import pytest
 
 from hotlap.errors import ModelError
 from hotlap.passes import Draft, optimize
-from hotlap.passes.soundness import check_source
+from hotlap.passes.soundness import check_source, lost_to
 from tests import tiny
+from tests.passes.asking import draft_of
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -57,3 +58,9 @@ def test_a_broken_graph_stays_broken_under_an_older_ir_version(tmp_path: Path) -
     made.ir_version = 99
     with pytest.raises(ModelError, match="does not load it"):
         check_source(Draft.load(tiny.save(made, tmp_path / "m.onnx")))
+
+
+def test_a_model_that_is_lost_to_a_pass_and_one_that_was_lost_before(tmp_path: Path) -> None:
+    good, bad = draft_of(tiny.mlp(), tmp_path), draft_of(undefined(), tmp_path, "bad.onnx")
+    assert lost_to(good, good) == lost_to(bad, good) == lost_to(bad, bad) == ""
+    assert "'nope'" in lost_to(good, bad) and "load" not in lost_to(good, bad)

@@ -25,12 +25,22 @@ class Late(Exception):
     """As an application's own alarm raises it."""
 
 
+class TooLate(RuntimeError):
+    """A class that an application made of one that ORT raises as well."""
+
+
+@pytest.fixture(params=[Late, TooLate, RuntimeError])
+def late(request: pytest.FixtureRequest) -> type[Exception]:
+    kind: type[Exception] = request.param
+    return kind
+
+
 @pytest.fixture
-def alarm() -> Iterator[Callable[[], None]]:
-    """Sets an alarm that raises Late; Python hears it as soon as ORT returns."""
+def alarm(late: type[Exception]) -> Iterator[Callable[[], None]]:
+    """Sets an alarm that raises it; Python hears it as soon as ORT returns."""
 
     def ring(*_: Any) -> None:
-        raise Late
+        raise late
 
     def set_alarm(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -59,7 +69,11 @@ def binds(runner: Runner) -> bool:
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no alarm")
 @pytest.mark.parametrize("how", ["run", "borrow", "step", "some outputs"])
 def test_what_a_signal_handler_raises_comes_out(
-    looping: Runner, alarm: Callable[[], None], how: str, monkeypatch: pytest.MonkeyPatch
+    looping: Runner,
+    late: type[Exception],
+    alarm: Callable[[], None],
+    how: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     step = looping.step({"x": (4,), "n": ()})
     step.inputs["n"][...] = LONG
@@ -71,7 +85,7 @@ def test_what_a_signal_handler_raises_comes_out(
     }
     again: list[Any] = []
     monkeypatch.setattr(looping, "_again_plainly", lambda *args: again.append(args))
-    with pytest.raises(Late):
+    with pytest.raises(late):
         alarm()
         calls[how]()
     assert again == [] and binds(looping)

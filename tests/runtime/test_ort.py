@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -165,6 +166,59 @@ def test_translated_keeps_the_cause_and_leaves_our_own_errors_alone() -> None:
     with pytest.raises(InputError) as kept, ort.translated("m.onnx"):
         raise own
     assert kept.value is own
+
+
+class Theirs(ValueError):
+    """Made by whoever calls: a signal handler raises it, or a callback."""
+
+
+@pytest.mark.parametrize(
+    ("error", "own"),
+    [
+        *((kind("what"), True) for kind in (RuntimeError, ValueError, TypeError, MemoryError)),
+        (onnxruntime.capi.onnxruntime_pybind11_state.Fail("what"), True),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "text that is none"), True),
+        *((type("Theirs", (kind,), {})("what"), False) for kind in (RuntimeError, TypeError, MemoryError)),
+        (Theirs("what"), False),
+    ],
+)
+def test_a_class_of_somebody_elses_is_not_what_the_runtime_raised(error: Exception, own: bool) -> None:
+    with pytest.raises(ModelError if own else type(error)) as caught, ort.translated("m.onnx"):
+        raise error
+    assert (caught.value.__cause__ if own else caught.value) is error
+
+
+class Handler:
+    """Handlers of every form."""
+
+    def __call__(self, *_: Any) -> None:
+        raise RuntimeError("timed out")
+
+    def method(self, *_: Any) -> None:
+        self()
+
+
+def function(*_: Any) -> None:
+    raise RuntimeError("timed out")
+
+
+@pytest.mark.thread_unsafe(reason="signals come to the main thread alone")
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="needs POSIX signals")
+@pytest.mark.parametrize("handler", [function, Handler(), Handler().method])
+def test_what_a_signal_handler_raises_is_its_own(handler: Any) -> None:
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(RuntimeError, match="timed out"), ort.translated("m.onnx"):
+            signal.raise_signal(signal.SIGUSR1)
+        with pytest.raises(ModelError, match="of the runtime"), ort.translated("m.onnx"):
+            raise RuntimeError("of the runtime")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_an_array_that_numpy_cannot_make_is_the_runtimes() -> None:
+    with pytest.raises(ModelError, match="more memory"), ort.translated("m.onnx"):
+        np.empty(1 << 60, np.uint8)
 
 
 def test_a_machine_without_onnxruntime_imports_hotlap_and_gets_one_line(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_a_metric_is_never_passed_over(model: Path) -> None:
     for level in ("exact", "close"):
         with pytest.raises(UsageError, match=f'"{level}" would not ask it'):
             tune(model, data=[{}], level=level, metric=metric, max_drop=0.0)
-    with pytest.raises(UsageError, match="a metric needs your data: give --data"):
+    with pytest.raises(UsageError, match=r"a metric needs your data.*: give --data"):
         tune(model, metric=metric, max_drop=0.0)
 
 
@@ -191,20 +191,6 @@ def test_a_metric_is_never_passed_over(model: Path) -> None:
 def test_half_of_a_metric_is_refused_before_anything_is_measured(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         tune("no such model.onnx", data=[{}], **asked)
-
-
-@pytest.mark.parametrize(
-    ("level", "given", "metric", "meant"),
-    [
-        (None, False, False, "exact"),
-        (None, True, False, "close"),
-        (None, True, True, "task"),
-        ("exact", True, False, "exact"),
-        ("task", True, True, "task"),
-    ],
-)
-def test_the_gate_that_is_meant(level: str | None, given: bool, metric: bool, meant: str) -> None:
-    assert search._level(level, given=given, metric=metric, max_drop=metric) == meant
 
 
 def test_a_looser_gate_needs_the_users_data(model: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from hotlap.bench import Target
 from hotlap.errors import TargetFailed, UsageError
-from hotlap.verify import verify
+from hotlap.verify import Reference, examine, verify
 from hotlap.verify.source import FeedSource
 from hotlap.verify.verifying import likeness
 from tests import tiny
@@ -49,10 +49,31 @@ def test_what_cannot_be_asked_is_refused(mlp: Path) -> None:
         verify(target, target, level="exakt")
     with pytest.raises(UsageError, match="no inputs"):
         verify(target, target, data=[])
-    with pytest.raises(UsageError, match="needs a metric"):
-        verify(target, target, inputs(1), "task")
     with pytest.raises(UsageError, match='no output "z"'):
         verify(target, target, inputs(1), scores={"z": -1})
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"level": "task"}, '"task" is about a metric of yours'),
+        ({"level": "task", "metric": len}, "how much may the metric drop"),
+        ({"max_drop": 0.1}, "how much a metric may drop: give a"),
+        ({"labels": [1]}, "labels are for a metric"),
+        ({"metric": len, "max_drop": 0.1}, '"exact" would not ask it'),
+    ],
+)
+@pytest.mark.parametrize("ask", [verify, examine])
+def test_half_of_a_metric_is_refused_before_anything_runs(ask: Any, given: dict[str, Any], told: str) -> None:
+    missing = Target.default("no such model.onnx")
+    with pytest.raises(UsageError, match=told):
+        ask(missing, missing, inputs(1), **given)
+
+
+@pytest.mark.parametrize("half", [{"metric": len}, {"max_drop": 0.1}, {"labels": [1]}])
+def test_a_reference_takes_no_half_of_a_metric_either(half: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="metric"):
+        Reference(Target.default("no such model.onnx"), inputs(1), **half)
 
 
 def test_a_callable_is_told_what_only_the_candidate_knows(mlp: Path) -> None:

@@ -152,8 +152,8 @@ def _lines(done: Optimised) -> list[str]:
     ]
     if done.verdict is not None:
         inputs = "made to fit the signature (give --data for your own)" if done.verdict.generated else "yours"
-        passed = "agree" if done.verdict.passed else "differ"
-        lines.append(f"Answers {passed}: {done.verdict.reason}. Inputs: {inputs}.")
+        found = "agree" if done.verdict.passed else "differ" if done.verdict.inputs else "are not there"
+        lines.append(f"Answers {found}: {done.verdict.reason}. Inputs: {inputs}.")
         lines += [f"Note: {note}." for note in done.verdict.notes]
         lines += [f"What would unlock it: {done.verdict.unlock}."] if done.verdict.unlock else []
     lines.append(_speed(done))

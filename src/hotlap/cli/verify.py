@@ -79,21 +79,18 @@ def command(
     from hotlap.plan.files import check_apart
     from hotlap.verify import examine
     from hotlap.verify.given import given_data, given_labels
+    from hotlap.verify.levels import level_asked
 
     if save_worst is not None and no_save:
         raise click.UsageError("--save-worst and --no-save exclude each other")
-    if labels is not None and metric is None:
-        raise click.UsageError("--labels are for a --metric")
-    if max_drop is not None and metric is None:
-        raise click.UsageError("--max-drop says how much a --metric may drop: give one")
-    if metric is not None and level in ("exact", "close"):
-        raise click.UsageError(
-            f"--metric is for --level task, and --level {level} would not ask it: leave one of them out"
-        )
-    if metric is not None and data is None:
-        raise click.UsageError("--metric needs --data: inputs that are made have no right answers to score")
-    if level in ("close", "task") and data is None:
-        raise click.UsageError(f"--level {level} needs --data: inputs that are made are judged at exact")
+    asked = level_asked(
+        level,
+        given=data is not None,
+        metric=metric is not None,
+        max_drop=max_drop is not None,
+        labels=labels is not None,
+        otherwise="exact",
+    )
     worst = None if no_save else save_worst or f"{_stem(candidate or reference)}.worst.npz"
     if worst is not None:
         check_apart(worst, filter(None, (data, labels)))
@@ -106,7 +103,7 @@ def command(
         right,
         judged,
         inputs,
-        level or ("exact" if metric is None else "task"),
+        asked,
         scores=dict(scores),
         boxes=dict(_boxes(text) for text in boxes),
         metric=metric,

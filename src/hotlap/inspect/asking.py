@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -141,10 +142,23 @@ def _computed(op: str, a: Asked, b: Asked) -> Asked:
     source = a.source or b.source
     if op == "Mul" and 1 in (one, two):
         return Asked(two if one == 1 else one, source)
-    if not isinstance(one, int) or not isinstance(two, int) or (op == "Div" and two <= 0):
+    if not isinstance(one, int) or not isinstance(two, int) or (op == "Div" and two == 0):
         return Asked(None)
-    done = {"Add": one + two, "Sub": one - two, "Mul": one * two, "Div": one // (two or 1)}[op]
-    return Asked(done, source)
+    return Asked(_COMPUTED[op](one, two), source)
+
+
+def _divided(one: int, two: int) -> int:
+    """As ONNX divides integers: towards zero."""
+    size = abs(one) // abs(two)
+    return size if (one < 0) == (two < 0) else -size
+
+
+_COMPUTED: Mapping[str, Callable[[int, int], int]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mul": operator.mul,
+    "Div": _divided,
+}
 
 
 ASKED: Mapping[str, Callable[[Shapes, Node], _Asked]] = {

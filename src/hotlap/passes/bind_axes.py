@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from hotlap.errors import UsageError
 from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import all_graphs, symbol_of
+from hotlap.passes.soundness import lost_to
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.tensors import nearest
 
@@ -24,7 +25,8 @@ _PLACE = re.compile(r"(.+)\[(\d{1,3})\]")
 class BindAxes:
     """Gives axes of the inputs fixed sizes: by their symbol, or by input and place.
 
-    What hangs on those sizes can then be folded (``fold``), and providers that compile need them.
+    What hangs on those sizes can then be folded (``fold``), and providers that compile need them. Every part
+    of the model must fit them, also a branch that your inputs never take: ONNX Runtime looks at all of it.
 
     Args:
         sizes: ``{"batch": 1}`` binds a symbol wherever it stands, ``{"x[2]": 64}`` the third axis of input
@@ -65,6 +67,8 @@ class BindAxes:
             dim = _place(after.proto.graph, after.weights, axis)
             if (dim is None and axis in _symbols(after)) or (dim is not None and dim.dim_value != size):
                 return f"{axis} is still free"
+        if why := lost_to(before, after):
+            return f"a part of the model does not fit these sizes, so ONNX Runtime does not load it: {why}"
         return ""
 
 

@@ -36,13 +36,15 @@ def restored(before: Draft, after: Draft, who: str) -> Draft:
         ModelError: a name or a type of `before` is not there any more.
     """
     changed = after.copy()
+    left = after.weights
     for kind, old, new in (
         ("input", before.proto.graph.input, changed.graph.input),
         ("output", before.proto.graph.output, changed.graph.output),
     ):
         have = {v.name: v for v in new}
         weights = before.weights if kind == "input" else frozenset()
-        wanted = [v for v in old if v.name not in weights or v.name in have]
+        # In the oldest files every weight is an input: one that a tool dropped is none to be given.
+        wanted = [v for v in old if v.name not in weights or (v.name in have and v.name in left)]
         for value in wanted:
             if value.name not in have:
                 raise ModelError(f'{who}: {kind} "{value.name}" is gone; nothing was kept')

@@ -20,6 +20,7 @@ from hotlap.passes.proof import TIMEOUT
 from hotlap.passes.ranges import Range, measured_ranges
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import Scratch
+from hotlap.passes.unplaced import unplaced
 from hotlap.plan import ModelRef, Plan
 from hotlap.runtime import file_digest
 from hotlap.verify import Reference
@@ -105,9 +106,13 @@ class Half:
             model=ModelRef(path=str(file), digest=file_digest(file)),
             session={"graph_optimization_level": "ORT_DISABLE_ALL"},  # others leave out casts there and back
         )
-        emulated = Target.planned(plan, folder=scratch.path, label="float16 arithmetic")
+        emulated = Target.planned(plan, folder=scratch.path, label="half: float16 arithmetic")
         feeds = [{n: feed[s] for n, s in draft.inputs.items()} for feed in self.feeds]
-        with Reference(Target.default(source), feeds, generated=False, timeout=TIMEOUT) as known:
+        before = Target.default(source, label="half: float32")
+        with (
+            unplaced(scratch.path),
+            Reference(before, feeds, generated=False, timeout=TIMEOUT) as known,
+        ):
             verdict = known.judge(emulated, "close")
         if not verdict.passed:
             raise VerificationFailed(f"half: in float16 arithmetic the answers differ: {verdict.reason}")

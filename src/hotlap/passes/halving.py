@@ -91,6 +91,7 @@ class Halving:
     chosen: Collection[int]
     emulate: bool = False
     _taken: set[str] = field(default_factory=set)
+    _labels: set[str] = field(default_factory=set)
     _half: dict[str, str] = field(default_factory=dict)
     _nodes: list[Any] = field(default_factory=list)
     _weights: list[Any] = field(default_factory=list)
@@ -100,6 +101,7 @@ class Halving:
     def rewrite(self) -> None:
         graph = self.proto.graph
         self._taken = names(self.proto)
+        self._labels = {node.name for node in graph.node}
         weights = {t.name: t for t in graph.initializer}
         inputs = {v.name for v in graph.input}
         self._weight = {n: t for n, t in weights.items() if n not in inputs and t.data_type == FLOAT}
@@ -133,7 +135,7 @@ class Halving:
                 self._half[value] = self._rounded(half, value)
             else:
                 self._half[value] = half
-                self._nodes.append(_cast(half, value, FLOAT))  # swept away where nobody reads it
+                self._cast(half, value, FLOAT)  # swept away where nobody reads it
 
     def _schema(self, node: Any) -> Any:
         if node.op_type not in self._schemas:
@@ -150,13 +152,18 @@ class Halving:
                 self._half[value] = self._rounded(value, fresh(f"{value}_rounded", self._taken))
             else:
                 half = self._half[value] = fresh(f"{value}_half", self._taken)
-                self._nodes.append(_cast(value, half, HALF))
+                self._cast(value, half, HALF)
         return self._half[value]
 
     def _rounded(self, value: str, out: str) -> str:
         between = fresh(f"{value}_cast", self._taken)
-        self._nodes += [_cast(value, between, HALF), _cast(between, out, FLOAT)]
+        self._cast(value, between, HALF)
+        self._cast(between, out, FLOAT)
         return out
+
+    def _cast(self, value: str, out: str, to: int) -> None:
+        name = fresh(f"{out}_cast", self._labels)  # two nodes of one name are refused by the runtime
+        self._nodes.append(onnx().helper.make_node("Cast", [value], [out], name=name, to=to))
 
     def _half_weight(self, name: str) -> str:
         helper = onnx().numpy_helper
@@ -182,10 +189,6 @@ class Halving:
             name = graph.initializer[place].name
             if name in self._weight and name not in read and name not in inputs:
                 del graph.initializer[place]
-
-
-def _cast(value: str, out: str, to: int) -> Any:
-    return onnx().helper.make_node("Cast", [value], [out], name=f"{out}_cast", to=to)
 
 
 def _convert_attributes(node: Any) -> None:

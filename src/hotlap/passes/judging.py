@@ -20,6 +20,7 @@ from hotlap.passes.proof import prove, readable
 from hotlap.passes.saving import Written
 from hotlap.passes.speed import cpu_time, too_slow
 from hotlap.passes.step import Applied, Pass, changed_aims
+from hotlap.passes.unplaced import unplaced
 from hotlap.verify import Verdict
 
 __all__ = ["Judging", "Progress"]
@@ -66,11 +67,14 @@ class Judging:
             verdict = msgspec.structs.replace(verdict, notes=(note, *verdict.notes))
         found: dict[str, Any] = {"result": Model.load(files.model), "verdict": verdict}
         if not verdict.passed:
-            return self.outcome(f"the answers differ: {verdict.reason}", **found, refused=True)
+            why = f"the answers differ: {verdict.reason}" if verdict.inputs else verdict.reason
+            return self.outcome(why, **found, refused=True)
         if why := self._rows_lost():
             return self.outcome(why, **found, refused=True)
         if known is self.draft:
             comparison, not_measured = self._speed(files.model, feeds)
+            if comparison is not None:
+                comparison = _placed(comparison, str(files.out.absolute()) if writes else "")
         else:
             comparison, not_measured = None, "the source does not load here"
         found |= {"comparison": comparison, "not_measured": not_measured}
@@ -105,7 +109,8 @@ class Judging:
         single = self.applied.draft.single
         if self.given is None:
             assert known.path is not None
-            return made_feeds(self.applied.draft, known.path, rows=(1,) if single else ROWS)
+            with unplaced(*(kept.path for kept in known.kept)):
+                return made_feeds(self.applied.draft, known.path, rows=(1,) if single else ROWS)
         return [one for feed in self.given for one in single_rows(feed, single)] if single else self.given
 
     def _verdict(self, known: Draft, model: Path, feeds: Sequence[Feed]) -> Verdict:
@@ -118,7 +123,8 @@ class Judging:
         except TargetFailed as error:
             if not str(error).startswith("candidate"):
                 raise
-            return Verdict(level=self.level, passed=False, reason=str(error), generated=generated)
+            why = f"the result does not run: {str(error).removeprefix('candidate: ')}"
+            return Verdict(level=self.level, passed=False, reason=why, generated=generated)
 
     def _rows_lost(self) -> str:
         """What passes after mend-batch did to several rows; it looked itself at what it made."""
@@ -138,4 +144,12 @@ class Judging:
         def progress(done: int, total: int, label: str) -> None:
             self.tell(0.6 + 0.4 * done / total, f"measuring {label}")
 
-        return compare(*sides, self.workload, feeds, progress), ""
+        with unplaced(model.parent):
+            return compare(*sides, self.workload, feeds, progress), ""
+
+
+def _placed(comparison: Comparison, out: str) -> Comparison:
+    """Kept with the place that the result is for ("": none): it was measured in a temporary folder."""
+    side = comparison.b
+    target = msgspec.structs.replace(side.target, model=out)
+    return msgspec.structs.replace(comparison, b=msgspec.structs.replace(side, target=target))

@@ -19,6 +19,7 @@ from hotlap.passes.proof import single_rows_agree
 from hotlap.passes.rows import rows_hold
 from hotlap.passes.step import Aim, Passed, unchanged
 from hotlap.passes.tools import Scratch
+from hotlap.passes.unplaced import unplaced
 
 __all__ = ["MendBatch", "rows_lost"]
 
@@ -248,4 +249,5 @@ def _many_rows(after: Draft) -> list[dict[str, Any]]:
     scratch = Scratch()
     own = after.lay(scratch.path)
     plain = after.edited(after.proto, inputs={name: name for name in after.input_names})
-    return made_feeds(plain, own, rows=(3, 2, 1), strict=True)
+    with unplaced(scratch.path):
+        return made_feeds(plain, own, rows=(3, 2, 1), strict=True)

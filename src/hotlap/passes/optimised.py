@@ -33,7 +33,7 @@ class Optimised(msgspec.Struct, frozen=True, kw_only=True):
         size, size_before: bytes of the files, external weights included.
         verdict: whether the answers agree; None where no pass changed anything.
         comparison: source against result, each as the runtime opens it with no options; None where it was not
-            measured.
+            measured. The result's target names the file that was asked for, and none where none was.
         cpu: their CPU time a call, which decides where the comparison is void; None: not measured.
         not_measured: why not; "" where it was.
     """

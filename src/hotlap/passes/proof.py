@@ -12,6 +12,7 @@ from hotlap.errors import ModelError, TargetFailed
 from hotlap.passes.draft import Draft
 from hotlap.passes.graphs import replace_all
 from hotlap.passes.tools import Scratch, run_tool
+from hotlap.passes.unplaced import unplaced
 from hotlap.passes.view import Face, face_of, view_target
 from hotlap.verify import Reference, Verdict
 
@@ -36,7 +37,7 @@ def prove(
 
     Args:
         source: what is right; as it was loaded.
-        draft, model: the changed model, and the file that holds it.
+        draft, model: the changed model, and the file that holds it, in a temporary folder.
         feeds: what both are asked, by the source's names.
         level: of `hotlap.verify.LEVELS`.
         generated: the feeds were made to fit; then "exact" judges.
@@ -53,13 +54,17 @@ def prove(
     else:
         candidate = view_target(face_of(draft, model), scratch.path, "candidate")
     asked = {name: axis for name, axis in (scores or {}).items() if name in _wanted(draft)}
-    with Reference(
-        Target.default(reference, label="source"),
-        feeds,
-        generated=generated,
-        scores=asked,
-        timeout=TIMEOUT,
-    ) as known:
+    temporary = (scratch.path, model.parent, *(kept.path for kept in source.kept))
+    with (
+        unplaced(*temporary),
+        Reference(
+            Target.default(reference, label="source"),
+            feeds,
+            generated=generated,
+            scores=asked,
+            timeout=TIMEOUT,
+        ) as known,
+    ):
         return known.judge(candidate, level)
 
 
@@ -141,7 +146,11 @@ def single_rows_agree(before: Draft, after: Draft, feeds: Sequence[Feed], rows: 
     batched = [n for n in after.input_names if _many(feeds, n)]
     face = Face(model=str(one), single=batched, stacked=dict(rows))
     candidate = view_target(face, scratch.path, "single_rows")
-    with Reference(Target.default(many, label="many rows"), feeds, generated=True, timeout=TIMEOUT) as known:
+    many_rows = Target.default(many, label="many rows")
+    with (
+        unplaced(scratch.path),
+        Reference(many_rows, feeds, generated=True, timeout=TIMEOUT) as known,
+    ):
         return known.judge(candidate, "exact")
 
 

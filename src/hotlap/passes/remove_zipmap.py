@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from hotlap.model.graph import onnx
 from hotlap.model.walk import Node
 from hotlap.passes.draft import Draft, Origin
-from hotlap.passes.graphs import fresh, keep, names, rename_values, set_property, sweep_opsets
+from hotlap.passes.graphs import fresh, keep, rename_values, set_property, sweep_opsets
 from hotlap.passes.step import Aim, Passed, unchanged
 
 __all__ = ["LABELS", "RemoveZipmap", "move_labels"]
@@ -89,8 +89,7 @@ def _replace(proto: Any, node: Node, columns: int) -> None:
     made = any(tensor in n.output for n in graph.node)
     shared = any(tensor == v.name for v in graph.output) or not made
     if shared:  # the caller gets it under its own name as well
-        taken = names(proto)
-        name = fresh(f"{output}_zipmap", taken)
+        name = fresh(f"{output}_zipmap", {node.name for node in graph.node})
         graph.node.add(op_type="Identity", name=name, input=[tensor], output=[output])
     else:
         keep(graph.value_info, lambda v: v.name != tensor)

@@ -27,6 +27,7 @@ from hotlap.model.external import external_files
 from hotlap.model.graph import load_graph
 from hotlap.model.walk import Scope, Walk
 from hotlap.passes.draft import Draft, free_name
+from hotlap.passes.unplaced import unplaced
 
 __all__ = ["TOOLS", "Job", "Scratch", "run_tool", "work"]
 
@@ -110,7 +111,8 @@ def run_tool(tool: str, draft: Draft, options: Mapping[str, Any] | None = None) 
         options=dict(options or {}),
         outcome=str(scratch.path / "outcome"),
     )
-    ask(CHILD, job, scratch.path, tool, SECONDS)
+    with unplaced(scratch.path, *(kept.path for kept in draft.kept)):
+        ask(CHILD, job, scratch.path, tool, SECONDS)
     return result, scratch
 
 
@@ -122,10 +124,15 @@ def rewritten(tool: str, draft: Draft, options: Mapping[str, Any] | None = None)
         ModelError: what it wrote is no model, or one in which something is missing.
     """
     result, scratch = run_tool(tool, draft, options)
-    proto = load_graph(result)
+    try:
+        with unplaced(scratch.path):
+            proto = load_graph(result)
+            files = external_files(proto, result)
+    except ModelError as error:
+        raise ModelError(f"{tool}: what it wrote cannot be read: {error}; nothing was kept") from error
     if missing := _missing(Walk(proto)):
         raise ModelError(f"{tool}: it wrote a broken graph: {missing}; nothing was kept")
-    return draft.refiled(proto, external_files(proto, result), scratch)
+    return draft.refiled(proto, files, scratch)
 
 
 def _missing(walk: Walk) -> str:

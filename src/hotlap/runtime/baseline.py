@@ -36,7 +36,7 @@ class DefaultSession:
         """
         try:
             return dict(zip(self._names, self.session.run(None, feed), strict=True))
-        except ort.exceptions() as error:
+        except ort.raised() as error:
             raise ort.run_error(error) from error
 
 

@@ -104,7 +104,7 @@ def _first_that_load(
     while left:
         try:
             session = create(left)
-        except ort.exceptions() as error:
+        except ort.raised() as error:
             refusing = _to_blame(left, error)
             if refusing is None:
                 raise ort.load_error(error, where) from error

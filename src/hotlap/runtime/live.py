@@ -128,7 +128,7 @@ class Live:
             self.local.fast = bound.call
             try:
                 result = bound.call(arrays, options)
-            except ort.exceptions() as error:
+            except ort.raised() as error:
                 return self.retry(arrays, options, error, bound)
             if result is not None:
                 self._failures = 0
@@ -153,7 +153,7 @@ class Live:
         if loan is not None:
             try:
                 result = loan.call(arrays, options)
-            except ort.exceptions() as error:
+            except ort.raised() as error:
                 return self.retry(arrays, options, error, loan), _nothing
             if result is not None:
                 self._failures = 0

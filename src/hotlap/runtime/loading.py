@@ -110,7 +110,7 @@ def _built_in_status(cls: type[Provider]) -> ProviderStatus:
         session = module.InferenceSession(_ONE_NODE, options, providers=[cls.ort_name], enable_fallback=0)
         loaded = cls.ort_name in session.get_providers()
         said = ""
-    except ort.exceptions() as error:
+    except ort.raised() as error:
         loaded, said = False, ort.clear_line(str(error))
     if loaded:
         return ProviderStatus(cls.name, compiled=True, loads=True)
@@ -179,7 +179,7 @@ def _register(cls: type[Provider], plugin: Any) -> str:
             try:
                 library = plugin.get_library_path()
                 ort.load().register_execution_provider_library(cls.ort_name, library)
-            except ort.exceptions() as error:
+            except ort.raised() as error:
                 said = ort.clear_line(str(error))
                 failure = "" if "already registered" in said else said
         _register_failures[cls.ort_name] = failure

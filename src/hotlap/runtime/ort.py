@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 import re
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -24,6 +26,7 @@ __all__ = [
     "is_short_of_memory",
     "load",
     "load_error",
+    "raised",
     "run_error",
     "translated",
 ]
@@ -42,6 +45,10 @@ _NODE = re.compile(
     r"Non-zero status code returned while running (\w+) node\. Name:'([^']*)' Status Message: "
 )
 _ABOUT_PROVIDERS = frozenset({"EPFail", "EngineError", "DeviceReset"})
+_MAKERS = frozenset({"builtins", "numpy", "onnxruntime"})
+"""Packages whose classes a call into ORT raises: numpy has one of its own for arrays that do not fit."""
+_CALLERS = frozenset({"hotlap", "onnxruntime"})
+"""Packages that a trace leads through from hotlap's call to ORT's own half in C++."""
 _NO_MEMORY = ("bad_alloc", "bad allocation", "Failed to allocate memory")
 _LONGEST = 400
 _READ = 4000
@@ -99,6 +106,37 @@ def exceptions() -> tuple[type[Exception], ...]:
     return (*own, RuntimeError, ValueError, TypeError, MemoryError)
 
 
+def raised() -> tuple[type[Exception], ...]:
+    """What an `except` clause around a call into ORT catches: `exceptions`, unless somebody else raised what
+    was raised.
+
+    A signal handler, or a callback of the user's, may raise within the call. Its own class shows that ORT did
+    not; one of Python's own does not, but the trace leads through the handler.
+    """
+    error = sys.exception()
+    made_by = type(error).__module__.partition(".")[0]
+    return () if made_by not in _MAKERS or _through_a_handler(error) else exceptions()
+
+
+def _through_a_handler(error: BaseException | None) -> bool:
+    """Whether a signal handler raised it that is still the handler of its signal."""
+    strange, trace = set(), error.__traceback__ if error is not None else None
+    while trace is not None:
+        if str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] not in _CALLERS:
+            strange.add(trace.tb_frame.f_code)
+        trace = trace.tb_next
+    if not strange:  # as in nearly all: looking at every handler takes longer than a small model's call
+        return False
+    handlers = (signal.getsignal(number) for number in signal.valid_signals())
+    return any(_code(handler) in strange for handler in handlers if callable(handler))
+
+
+def _code(handler: Any) -> Any:
+    """What runs where it is called: of a function, a method, or an object that can be called."""
+    function = getattr(handler, "__func__", handler)
+    return getattr(function, "__code__", None) or getattr(type(handler).__call__, "__code__", None)
+
+
 def is_short_of_memory(error: Exception) -> bool:
     """Whether this is why ORT failed; the same call may succeed later."""
     said = str(error)[:_READ]
@@ -145,5 +183,5 @@ def translated(where: str) -> Iterator[None]:
         yield
     except HotlapError:
         raise
-    except exceptions() as error:
+    except raised() as error:
         raise load_error(error, where) from error

@@ -102,5 +102,5 @@ def read_state(value: Any) -> Any:
         return value.value
     try:
         return value.numpy().copy()
-    except ort.exceptions():
+    except ort.raised():
         return value

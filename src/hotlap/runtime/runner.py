@@ -92,7 +92,7 @@ class Runner(Face):
                     result = live.again(feed)
             except HotlapError:  # of a signal handler, as all that is not ORT's
                 raise
-            except ort.exceptions() as error:
+            except ort.raised() as error:
                 return self._again_plainly(feed, error)
             if result is not None:
                 return result  # type: ignore[no-any-return]
@@ -119,7 +119,7 @@ class Runner(Face):
                 lent = live.lend_again(feed)
             except HotlapError:
                 raise
-            except ort.exceptions() as error:
+            except ort.raised() as error:
                 return Loan(self._again_plainly(feed, error), lambda: None, self.debug)
             if lent is not None:
                 return Loan(*lent, self.debug)
@@ -321,7 +321,7 @@ class Runner(Face):
             result = self._watched(limits, lambda options: live.again(feed, options))
         except HotlapError:
             raise
-        except ort.exceptions() as error:
+        except ort.raised() as error:
             return {n: v for n, v in self._again_plainly(feed, error, limits).items() if n in names}
         if result is None:
             return super()._run(feed, outputs, out, cast, limits)
@@ -392,7 +392,7 @@ class Runner(Face):
             return self._watched(limits, call)
         except HotlapError:
             raise
-        except ort.exceptions() as error:
+        except ort.raised() as error:
             raise ort.run_error(error) from error
 
     def _watched(self, limits: Limits, call: Callable[[Any], Any]) -> Any:
@@ -405,7 +405,7 @@ class Runner(Face):
         with Watched(limits, lambda: setattr(options, "terminate", True)) as watched:
             try:
                 return call(options)
-            except ort.exceptions() as error:
+            except ort.raised() as error:
                 if watched.why is not None:
                     raise watched.why from error
                 raise

@@ -112,7 +112,7 @@ def _options(plan: Plan, folder: Path, threads: int) -> Any:
     for library in plan.custom_ops:
         try:
             options.register_custom_ops_library(str(folder / library))
-        except ort.exceptions() as error:
+        except ort.raised() as error:
             raise PlanError(f'custom_ops: "{library}" does not load: {ort.clear_line(str(error))}') from error
     return options
 

@@ -64,7 +64,7 @@ def prebound(
             run(binding, options)
         except HotlapError:
             raise
-        except ort.exceptions() as error:  # not what a signal handler raises
+        except ort.raised() as error:  # not what a signal handler raises
             raise translate(error) from error
         finally:
             busy = False

@@ -10,7 +10,7 @@ import msgspec
 
 from hotlap import cpus
 from hotlap.bench import Comparison, Target, Workload, compare
-from hotlap.errors import ProviderUnavailable, TargetFailed, UsageError
+from hotlap.errors import ProviderUnavailable, TargetFailed
 from hotlap.machine import Machine
 from hotlap.model import Model
 from hotlap.providers import PROVIDERS, provider_named
@@ -23,6 +23,7 @@ from hotlap.tune.judge import Judge
 from hotlap.tune.said import evidence, say
 from hotlap.tune.tuning import Budget, Status, Trial, Tuning
 from hotlap.verify import Reference
+from hotlap.verify.levels import level_asked
 
 __all__ = ["tune"]
 
@@ -90,7 +91,13 @@ def tune(
     folder = None if out is None else Path(out)
     if folder is not None:
         lap.check_destination(folder, force=force)
-    level = _level(level, given=data is not None, metric=metric is not None, max_drop=max_drop is not None)
+    level = level_asked(
+        level,
+        given=data is not None,
+        metric=metric is not None,
+        max_drop=max_drop is not None,
+        otherwise="exact" if data is None else "close",
+    )
     clock.say("reading the model")
     source = Model.load(model)
     if folder is not None and reference:
@@ -114,28 +121,6 @@ def tune(
     if folder is None:
         return tuning
     return _write(tuning, source, folder, copy=copy, reference=reference, force=force)
-
-
-def _level(level: str | None, *, given: bool, metric: bool, max_drop: bool) -> str:
-    """The gate that is meant; told before anything is measured.
-
-    Raises:
-        UsageError: it could not be asked, or would not ask the metric.
-    """
-    if max_drop and not metric:
-        raise UsageError("--max-drop says how much a metric may drop: give a --metric")
-    if metric and level in ("exact", "close"):
-        raise UsageError(f'a metric is for the gate "task", and "{level}" would not ask it: leave one out')
-    if metric and not given:
-        raise UsageError("a metric needs your data: give --data")
-    if metric and not max_drop:
-        raise UsageError("how much may the metric drop? Give --max-drop, e.g. 0.5%")
-    if level == "task" and not metric:
-        raise UsageError('the gate "task" is about a metric of yours: give --metric and --max-drop')
-    level = level or ("task" if metric else "close" if given else "exact")
-    if not given and level != "exact":
-        raise UsageError(f'the gate "{level}" judges on your data alone: give --data, or leave it out')
-    return level
 
 
 class _Search:

@@ -17,6 +17,7 @@ from hotlap.plan.files import check_apart, check_writable, write_whole
 from hotlap.runtime.npz import write_npz
 from hotlap.verify.bisect import bisect, first_not_finite
 from hotlap.verify.divergence import Walked
+from hotlap.verify.levels import check_metric, level_named
 from hotlap.verify.metric import Metric
 from hotlap.verify.noise import unoptimised
 from hotlap.verify.optimisers import Blame, blame
@@ -83,6 +84,12 @@ def examine(
         UsageError, InputError: what is asked cannot be.
         StorageError: the worst input cannot be written.
     """
+    check_metric(
+        level_named(level),
+        metric=metric is not None,
+        max_drop=max_drop is not None,
+        labels=labels is not None,
+    )
     if save_worst is not None:
         _check_place(Path(save_worst), [t.model for t in (reference, candidate) if t is not None and t.model])
     if candidate is None and reference.kind == "callable":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hotlap.errors import UsageError
 from hotlap.tensors import nearest
 
-__all__ = ["LEVELS", "Level", "level_named"]
+__all__ = ["LEVELS", "Level", "check_metric", "level_asked", "level_named"]
 
 NOISE_FACTOR = 5.0
 """How many times the model's own noise a difference may be and still be `exact`.
@@ -82,7 +82,8 @@ LEVELS: dict[str, Level] = {
             "task",
             f"Your own metric drops by at most what you allow, at the bad end of the {CONFIDENCE:.0%} "
             f"interval of its drop. An interval wider than that decides nothing, nor do fewer than "
-            f"{FEWEST_DRAWS} inputs or rows.",
+            f"{FEWEST_DRAWS} inputs or rows: then answers that are `exact` pass, if the drop that was seen "
+            "is allowed.",
             "yours only",
             "when what counts is the task: accuracy, words read",
         ),
@@ -99,3 +100,48 @@ def level_named(name: str) -> str:
     if name not in LEVELS:
         raise UsageError(f'no level "{name}"{nearest(name, LEVELS)}; there are {", ".join(LEVELS)}')
     return name
+
+
+def check_metric(level: str | None, *, metric: bool, max_drop: bool, labels: bool = False) -> None:
+    """Refuse half of a metric, or one that nobody asks, before anything runs.
+
+    Args:
+        level: the one that was asked for; None: none was.
+        metric, max_drop, labels: whether they are given.
+
+    Raises:
+        UsageError: one of them is missing, or `level` would not ask the metric.
+    """
+    if max_drop and not metric:
+        raise UsageError("--max-drop says how much a metric may drop: give a --metric")
+    if labels and not metric:
+        raise UsageError("--labels are for a metric: give a --metric")
+    if metric and level in ("exact", "close"):
+        raise UsageError(f'a metric is for the gate "task", and "{level}" would not ask it: leave one out')
+    if metric and not max_drop:
+        raise UsageError("how much may the metric drop? Give --max-drop, e.g. 0.5%")
+    if level == "task" and not metric:
+        raise UsageError('the gate "task" is about a metric of yours: give --metric and --max-drop')
+
+
+def level_asked(
+    level: str | None, *, given: bool, metric: bool, max_drop: bool, labels: bool = False, otherwise: str
+) -> str:
+    """The level that is meant by what a caller gives.
+
+    Args:
+        level: the one that was asked for; None: "task" with a metric, else `otherwise`.
+        given: the inputs are the caller's own.
+        metric, max_drop, labels: whether they are given.
+        otherwise: what judges where neither a level nor a metric is given.
+
+    Raises:
+        UsageError: it cannot be judged at it, or would leave out something that is given.
+    """
+    if metric and not given:
+        raise UsageError("a metric needs your data, for made inputs have no right answers: give --data")
+    check_metric(level, metric=metric, max_drop=max_drop, labels=labels)
+    meant = level_named(level or ("task" if metric else otherwise))
+    if not given and meant != "exact":
+        raise UsageError(f'the gate "{meant}" judges on your data alone: give --data, or leave it out')
+    return meant

@@ -10,12 +10,11 @@ from typing import Any, Self
 import msgspec
 
 from hotlap.bench import Target
-from hotlap.errors import UsageError
 from hotlap.verify import judging
 from hotlap.verify.answers import Refused
 from hotlap.verify.calibration import measure, most
 from hotlap.verify.columns import Columns, known_columns
-from hotlap.verify.levels import ENOUGH_ROWS, NEAR, NOISE_FACTOR, UNSTEADY, level_named
+from hotlap.verify.levels import ENOUGH_ROWS, NEAR, NOISE_FACTOR, UNSTEADY, check_metric, level_named
 from hotlap.verify.metric import Metric, measured_change, split_labels
 from hotlap.verify.rows import rows_of, shapes_of
 from hotlap.verify.sides import Sides, spread
@@ -62,7 +61,8 @@ class Reference:
     Raises:
         TargetFailed: the reference crashed, hung or refused.
         InputError: there is no input.
-        UsageError: a score names an output or an axis that is not there.
+        UsageError: a score names an output or an axis that is not there; or a metric without `max_drop`, or
+            `max_drop` or `labels` without a metric.
         StorageError: no room for the answers.
     """
 
@@ -83,6 +83,9 @@ class Reference:
         metric_seconds: float = math.inf,
         timeout: float = 120.0,
     ) -> None:
+        check_metric(
+            None, metric=metric is not None, max_drop=max_drop is not None, labels=labels is not None
+        )
         self.target = target
         self.generated = data is None if generated is None else generated
         self.metric, self.max_drop, self._labels = metric, max_drop, labels
@@ -175,8 +178,8 @@ class Reference:
             StorageError: no room for the answers.
         """
         asked = level_named(level)
-        if asked == "task" and (self.metric is None or self.max_drop is None):
-            raise UsageError('the level "task" needs a metric and how much it may drop (max_drop)')
+        if asked == "task":
+            check_metric(asked, metric=self.metric is not None, max_drop=self.max_drop is not None)
         if unsteady := self._unsteady():
             return self._verdict(asked, False, unsteady)
         return self._judge(self._answers_of(candidate), asked)

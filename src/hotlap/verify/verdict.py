@@ -87,7 +87,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         passed: they agree.
         reason: one sentence with the numbers that decided.
         outputs: what was found, output by output; empty where the reference differs from itself.
-        inputs: how many inputs were judged.
+        inputs: how many inputs were judged; 0 where the candidate gave no answer to judge.
         rows: how many rows were judged: of the first axis that an input shares with an output.
         generated: the inputs were made to fit the signature.
         unlock: what would let a refused candidate be judged again; None where nothing would, or it passed.

@@ -8,7 +8,7 @@ from typing import Any
 from hotlap.bench import Target
 from hotlap.errors import MissingExtra, ModelError
 from hotlap.model import Model
-from hotlap.verify.levels import level_named
+from hotlap.verify.levels import check_metric, level_named
 from hotlap.verify.metric import Metric
 from hotlap.verify.reference import Reference
 from hotlap.verify.source import FeedSource
@@ -37,7 +37,12 @@ def verify(
 
     The arguments and what is raised are those of `Reference` and `Reference.judge`.
     """
-    level_named(level)
+    check_metric(
+        level_named(level),
+        metric=metric is not None,
+        max_drop=max_drop is not None,
+        labels=labels is not None,
+    )
     with Reference(
         reference,
         data,

@@ -15,7 +15,7 @@ from hotlap.passes.step import apply
 from tests import tiny
 from tests.passes.asking import answers, draft_of, rng_feed
 
-pytestmark = pytest.mark.usefixtures("here")
+pytestmark = pytest.mark.usefixtures("all_here")
 
 
 def constant_target(batch: int | str, target: list[int], out: list[Any]) -> onnx.ModelProto:

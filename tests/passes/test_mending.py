@@ -26,7 +26,7 @@ from tests.inspect.commands import COMMAND, mended_by
 from tests.inspect.fusions import graphs
 from tests.passes.test_mend_batch import constant_target
 
-pytestmark = pytest.mark.usefixtures("here")
+pytestmark = pytest.mark.usefixtures("all_here")
 Make = Callable[[], onnx.ModelProto]
 Planted = Callable[[int], tuple[Path, Inspection]]
 

@@ -1,7 +1,8 @@
 # Every command sets itself up; all that must be there is Python 3.11 or newer with venv, and make.
 PYTHON ?= python3
 BIN := .venv/bin
-export PYTHONDONTWRITEBYTECODE := 1
+# Bytecode is kept: tests start hundreds of processes, each of which would else compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 # Whole files, since the blocks of a page build on each other.
 TWO_PROCESSES := -n 2 --dist loadfile
 # Every test of the hot path in four threads at once, but for those that only start processes. What hangs ends
@@ -55,3 +56,4 @@ render: .venv/.ready
 
 clean:
 	rm -rf .venv .models .conformance .rivals build dist demo
+	find . -name __pycache__ -prune -exec rm -r {} +

@@ -82,6 +82,23 @@ def test_a_crash_names_its_signal_and_the_last_words(
         run_once(Target.default(model), QUICK, tmp_path)
 
 
+@pytest.fixture(params=["told", "looked for"])
+def ending(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How the end of a child is noticed: the system tells it, or one looks again and again."""
+    if request.param == "looked for":
+        monkeypatch.setattr(process, "_end_of", lambda child: None)
+
+
+@pytest.mark.usefixtures("ending")
+def test_a_child_that_says_nothing_is_ended_in_time(
+    model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    child_is(monkeypatch, "import time; time.sleep(600)")
+    with pytest.raises(TargetFailed, match=r"no answer within 0\.2 s"):
+        run_once(Target.default(model), QUICK, tmp_path, timeout=0.2)
+
+
+@pytest.mark.usefixtures("ending")
 def test_an_end_without_a_result_is_told(
     model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -104,14 +121,11 @@ def test_an_interrupt_ends_the_child_too(
     child_is(monkeypatch, "import time; time.sleep(60)")
     children: list[subprocess.Popen[bytes]] = []
 
-    class Interrupted(subprocess.Popen):  # type: ignore[type-arg]
-        def wait(self, timeout: float | None = None) -> int:
-            if not children:
-                children.append(self)
-                raise KeyboardInterrupt
-            return super().wait(timeout)
+    def interrupted(child: subprocess.Popen[bytes], allowed: float) -> int:
+        children.append(child)
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    monkeypatch.setattr(process, "_waited", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_once(Target.default(model), QUICK, tmp_path)
     assert children[0].returncode is not None

@@ -1,6 +1,6 @@
-"""One finding about each real model is confirmed by other means: onnx, numpy and ONNX Runtime alone.
+"""Each real model is inspected by every rule, and one finding about each is confirmed by other means alone.
 
-Nothing of hotlap is used below but what is to be confirmed.
+Below nothing of hotlap is used but what is to be confirmed: the rest is onnx, numpy and ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -23,6 +23,16 @@ from tests.inspect.inspected import inspected
 from tests.real import NAMES, needs_fonts, real
 
 Seen = tuple[int | float | str, ...]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_inspected_to_the_end(name: str) -> None:
+    found = inspected(name)
+    assert found.unknown == ()
+    assert (found.ran, found.data) == (True, "yours")
+    assert found.facts is not None and found.facts.repeats == "equal"
+    assert set(found.placement) == {"cpu"}
 
 
 @pytest.mark.slow

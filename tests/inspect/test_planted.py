@@ -13,6 +13,7 @@ from onnx import TensorProto as T
 
 from hotlap.inspect import THEMES, Inspection, inspect
 from tests import tiny
+from tests.inspect.commands import mended_by
 from tests.inspect.fusions import graphs
 from tests.inspect.rules.test_half_loses_a_constant import norm as guarded
 from tests.inspect.rules.test_half_overflows import norm
@@ -128,7 +129,10 @@ PLANTED: list[tuple[str, Callable[[], onnx.ModelProto], dict[str, Any]]] = [
 
 
 def look(made: onnx.ModelProto, folder: Path, **asked: Any) -> Inspection:
-    return inspect(tiny.save(made, folder / "planted.onnx"), **asked)
+    """What is found; every command that it names is one."""
+    found = inspect(tiny.save(made, folder / "planted.onnx"), **asked)
+    mended_by(found.findings)
+    return found
 
 
 @pytest.mark.parametrize(("code", "make", "asked"), PLANTED, ids=[p[0] for p in PLANTED])

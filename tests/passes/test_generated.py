@@ -146,7 +146,7 @@ ALLOWED = settings(
 )
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("all_here")
 @pytest.mark.parametrize("name", NAMES)
 @settings(ALLOWED, max_examples=5)
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(2, 14))
@@ -154,7 +154,7 @@ def test_every_pass(name: str, seed: int, size: int) -> None:
     check_seed(seed, size, (name,))
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("all_here")
 @settings(ALLOWED, max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1), size=st.integers(2, 12), names=st.tuples(*[st.sampled_from(NAMES)] * 2)
@@ -164,7 +164,7 @@ def test_any_two_in_a_row(seed: int, size: int, names: tuple[str, str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("all_here")
 @settings(ALLOWED, max_examples=250)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -8,15 +8,14 @@ import onnx
 import pytest
 from onnx import TensorProto as T
 
-from hotlap.errors import InputError, UsageError, VerificationFailed
+from hotlap.errors import UsageError, VerificationFailed
 from hotlap.passes.draft import Draft
 from hotlap.passes.mend_batch import MendBatch, rows_lost
 from hotlap.passes.step import apply
 from tests import tiny
 from tests.passes.asking import answers, draft_of, rng_feed
-from tests.real import real
 
-pytestmark = pytest.mark.usefixtures("here")
+pytestmark = pytest.mark.usefixtures("all_here")
 
 
 def constant_target(batch: int | str, target: list[int], out: list[Any]) -> onnx.ModelProto:
@@ -96,18 +95,6 @@ def test_a_model_that_takes_rows_already_stays_as_it_is(tmp_path: Path) -> None:
         assert apply(draft, [MendBatch()]).draft is draft
     with pytest.raises(UsageError, match="no input has a first axis"):
         apply(draft_of(tiny.scalar(), tmp_path), [MendBatch()])
-
-
-@pytest.mark.slow
-def test_a_real_model_that_was_exported_for_one_picture(tmp_path: Path) -> None:
-    model = real("ddddocr-det")
-    draft = Draft.load(model.path)
-    two = {"images": np.concatenate([f["images"] for f in model.feeds(2)])}
-    with pytest.raises(InputError):
-        answers(draft, two, tmp_path)
-    applied = apply(draft, [MendBatch()])
-    assert len(applied.steps[0].notes) == 4
-    assert_rows_agree(draft, applied.draft, two, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import shlex
@@ -17,19 +18,17 @@ from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
 from hotlap import inspect as room
-from hotlap.bench import save_feeds
 from hotlap.cli import main
-from hotlap.inspect import RULES, Finding, inspect
-from hotlap.passes import FIXES, fix_for
+from hotlap.inspect import RULES, Finding, Inspection, inspect
+from hotlap.passes import FIXES
 from tests import tiny
+from tests.inspect.commands import COMMAND, mended_by
 from tests.inspect.fusions import graphs
-from tests.inspect.test_planted import BLOCKERS, PLANTED
 from tests.passes.test_mend_batch import constant_target
-from tests.real import real
 
-pytestmark = pytest.mark.usefixtures("here")
+pytestmark = pytest.mark.usefixtures("all_here")
 Make = Callable[[], onnx.ModelProto]
-COMMAND = re.compile(r"hotlap optimize MODEL (--fix|--pass) (\S+) -o OUT\.onnx")
+Planted = Callable[[int], tuple[Path, Inspection]]
 
 
 def weights_of(values: Any, *, op: str = "Mul", size: Any = ("n", 512)) -> onnx.ModelProto:
@@ -99,7 +98,7 @@ def fixed_condition(computed: bool = False) -> onnx.ModelProto:
 
 
 def uniform(kind: str = "weight") -> onnx.ModelProto:
-    made = weights_of([np.full((512, 512), 0.5, np.float32)], size=("n", 512, 512))
+    made = weights_of([np.full((512, 512), 0.5, np.float32)], op="MatMul")
     if kind == "constant":
         tensor = made.graph.initializer.pop()
         made.graph.node.insert(0, tiny.node("Constant", [], ["w0"], value=tensor))
@@ -107,7 +106,7 @@ def uniform(kind: str = "weight") -> onnx.ModelProto:
 
 
 def equal(kind: str = "weights") -> onnx.ModelProto:
-    made = weights_of([np.arange(1 << 15, dtype=np.float32) / 1000] * 3, op="Add", size=("n", 1 << 15))
+    made = weights_of([np.arange(1 << 13, dtype=np.float32) / 1000] * 3, op="Add", size=("n", 1 << 13))
     if kind == "constants":
         for tensor in list(made.graph.initializer):
             made.graph.node.insert(0, tiny.node("Constant", [], [tensor.name], value=tensor))
@@ -168,14 +167,26 @@ def optimised(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str,
     return table
 
 
-@pytest.mark.parametrize(
-    ("code", "make", "asked"), [(c, m, a) for c, _, m, a in MODELS], ids=[f"{c} {n}" for c, n, *_ in MODELS]
-)
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Planted:
+    """The file of one of `MODELS`, and what is found in it; each is inspected once."""
+
+    @functools.cache
+    def inspected(number: int) -> tuple[Path, Inspection]:
+        _, _, make, asked = MODELS[number]
+        path = tiny.save(make(), tmp_path_factory.mktemp("planted") / "m.onnx")
+        return path, inspect(path, **asked)
+
+    return inspected
+
+
+@pytest.mark.parametrize("number", range(len(MODELS)), ids=[f"{c} {n}" for c, n, *_ in MODELS])
 def test_the_named_command_mends_the_finding(
-    code: str, make: Make, asked: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    number: int, planted: Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, out = tiny.save(make(), tmp_path / "m.onnx"), tmp_path / "out.onnx"
-    finding = next(f for f in found_in(path, code, **asked) if f.fix)
+    code, _, _, asked = MODELS[number]
+    (path, found), out = planted(number), tmp_path / "out.onnx"
+    finding = next(f for f in found.findings if f.code == code and f.fix)
     assert (match := COMMAND.fullmatch(finding.fix)) and match[2].startswith(code), finding.fix
     places = {"MODEL": str(path), "OUT.onnx": str(out)}
     table = optimised([places.get(word, word) for word in shlex.split(finding.fix)[1:]], capsys)
@@ -190,19 +201,8 @@ def test_each_fix_has_a_model() -> None:
 # ── and back: no other command is named ───────────────────────────────────────────────────────────────
 
 
-def test_every_command_that_a_finding_names_is_one(tmp_path: Path) -> None:
-    makes = [(m, a) for _, _, m, a in MODELS] + [(m, a) for _, m, a in PLANTED]
-    makes += [(parts.model, {}) for parts, _ in BLOCKERS.values()]
-    named = 0
-    for make, asked in makes:
-        for finding in inspect(tiny.save(make(), tmp_path / "m.onnx"), **asked).findings:
-            if "hotlap optimize" in finding.fix:
-                match = COMMAND.fullmatch(finding.fix)
-                assert match, finding.fix
-                if match[1] == "--fix":
-                    assert fix_for(match[2])
-                    named += 1
-    assert named >= len(FIXES)
+def test_every_command_that_a_finding_names_is_one(planted: Planted) -> None:
+    assert set().union(*(mended_by(planted(n)[1].findings) for n in range(len(MODELS)))) == set(FIXES)
 
 
 def test_those_rules_name_it_whose_findings_a_pass_mends() -> None:
@@ -226,36 +226,3 @@ def test_where_no_command_mends_it_none_is_named(tmp_path: Path) -> None:
     ):
         finding = found_in(tiny.save(model, tmp_path / "m.onnx"), code, **asked)[-1]
         assert finding.fix.startswith("export it again with "), finding
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "code", "refusal"),
-    [
-        ("ocr-det", "HL202", ""),
-        ("minilm", "HL517", ""),
-        ("minilm-int8", "HL516", ""),
-        ("ddddocr-det", "HL103", ""),
-        (
-            "ddddocr",
-            "HL103",
-            'mend-batch: output "387" [1, seqlen] does not carry the rows ("batch") on one axis',
-        ),
-    ],
-)
-def test_findings_of_real_models(
-    name: str, code: str, refusal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model, out = real(name), tmp_path / "out.onnx"
-    feeds = model.feeds(4)
-    save_feeds(tmp_path / "data", feeds)
-    assert any(COMMAND.fullmatch(f.fix) for f in inspect(model.path, data=feeds).findings if f.code == code)
-    words = ["optimize", str(model.path), "--fix", code, "-o", str(out), "--data", str(tmp_path / "data")]
-    if refusal:
-        with pytest.raises(SystemExit) as ended:
-            main([*words, "--no-measure"])
-        assert ended.value.code == 1 and refusal in capsys.readouterr().err
-        assert not out.exists()
-        return
-    assert optimised(words, capsys)["verdict"]["passed"]
-    assert not [f for f in inspect(out, data=feeds).findings if f.code == code and f.fix]

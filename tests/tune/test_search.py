@@ -101,13 +101,21 @@ def test_every_candidate_gets_a_row_whatever_becomes_of_it(
 
 
 @pytest.mark.slow
-def test_given_inputs_are_measured_and_judged_on(model: Path, tmp_path: Path) -> None:
+def test_given_inputs_are_measured_and_judged_on_and_a_reference_points_to_the_model(
+    model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "m.lap"
     rng = np.random.default_rng(0)
     np.savez(tmp_path / "rows.npz", x=rng.standard_normal((80, 16)).astype(np.float32))
-    tuning = tune(model, data=tmp_path / "rows.npz", rows=True, budget=SHORT)
+    tuning = tune(model, out, data=tmp_path / "rows.npz", rows=True, budget=SHORT, reference=True)
     assert (tuning.feeds, tuning.generated) == (80, False)
     assert tuning.verdict is not None and tuning.verdict.rows == 80
     assert tuning.verdict.level == "exact", "full precision is judged at the stricter level where it passes"
+    assert {p.name for p in out.iterdir()} == {"plan.toml", "tuning.json"}
+    plan = Plan.load(out / "plan.toml")
+    assert plan.model is not None and plan.model.path == str(model)
+    hotlap.open(out).close()
+    assert json.loads((out / "tuning.json").read_text())["plan"]["model"]["path"] == str(model)
 
 
 def test_a_destination_that_would_lose_something_is_refused_before_any_work(
@@ -139,17 +147,6 @@ def test_inputs_that_do_not_fit_are_told_before_anything_is_measured(model: Path
         tune(model, data=tmp_path / "missing", budget=SHORT)
     with pytest.raises(UsageError, match="no inputs"):
         tune(model, data=[], budget=SHORT)
-
-
-@pytest.mark.slow
-def test_a_reference_points_to_the_model_where_it_lies(model: Path, tmp_path: Path) -> None:
-    out = tmp_path / "m.lap"
-    tune(model, out, budget=SHORT, reference=True)
-    assert {p.name for p in out.iterdir()} == {"plan.toml", "tuning.json"}
-    plan = Plan.load(out / "plan.toml")
-    assert plan.model is not None and plan.model.path == str(model)
-    hotlap.open(out).close()
-    assert json.loads((out / "tuning.json").read_text())["plan"]["model"]["path"] == str(model)
 
 
 def test_a_provider_that_was_named_must_load(model: Path) -> None:

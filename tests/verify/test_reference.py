@@ -69,13 +69,17 @@ def test_a_task_is_judged_by_its_metric_alone(mlp: Path, tmp_path: Path) -> None
         assert len(feeds) == len(outputs) == 64
         return float(np.mean([o["y"].mean() for o in outputs]))
 
-    arguments: dict[str, Any] = {"data": inputs(), "level": "task", "metric": mean}
-    assert verify(Target.default(mlp), rounded, max_drop=1.0, **arguments).passed
-    verdict = verify(Target.default(mlp), rounded, max_drop=-1.0, **arguments)
+    with Reference(Target.default(mlp), inputs(), metric=mean) as reference:
+
+        def dropped(most: float) -> Verdict:
+            reference.max_drop = most
+            return reference.judge(rounded, "task")
+
+        loose, verdict, tight = (dropped(most) for most in (1.0, -1.0, 1e-9))
+    assert loose.passed
     assert not verdict.passed and not verdict.undecided and "the metric went from" in verdict.reason
     assert verdict.score is not None and verdict.score == pytest.approx(verdict.reference_score, abs=0.05)
     assert verdict.change is not None and verdict.change.per == "input" and verdict.change.count == 64
-    tight = verify(Target.default(mlp), rounded, max_drop=1e-9, **arguments)
     assert tight.undecided and not tight.passed and "it cannot tell" in tight.reason
     assert tight.unlock is not None and tight.unlock.startswith("give more data: about ")
 
@@ -215,14 +219,14 @@ def test_on_real_models_the_noise_passes_and_planted_errors_do_not(name: str, tm
     one = planted(model.path, tmp_path / "one.onnx", one_off_by_a_thousandth, only=middle)
     tensor = planted(model.path, tmp_path / "tensor.onnx", all_off_by_a_thousandth, only=middle)
     rounded = planted(model.path, tmp_path / "bf16.onnx", rounded_to_bfloat16)
-    with Reference(Target.default(model.path), model.feeds(64), scores=model.scores) as reference:
+    with Reference(Target.default(model.path), model.feeds(24), scores=model.scores) as reference:
         for settings in ({"threads": 1}, {"session": {"graph_optimization_level": "ORT_ENABLE_BASIC"}}):
             verdict = reference.judge(planned(model.path, **settings), "exact")
             assert verdict.passed, verdict.reason
-        for wrong in (one, tensor, rounded):
-            verdict = reference.judge(planned(wrong), "exact")
-            assert not verdict.passed, f"{wrong.name}: {verdict.reason}"
-        assert all(d.within > 0.999 for d in reference.judge(planned(tensor), "close").outputs)
+        for wrong in (planned(file) for file in (one, rounded, tensor)):
+            verdict = reference.judge(wrong, "exact")
+            assert not verdict.passed, f"{wrong.label}: {verdict.reason}"
+        assert all(d.within > 0.999 for d in reference.judge(wrong, "close").outputs)  # of its kept answers
 
 
 def test_a_candidate_that_hangs_is_ended(mlp: Path) -> None:

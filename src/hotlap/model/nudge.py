@@ -12,7 +12,7 @@ from hotlap.model.external import external_files
 from hotlap.model.graph import load_graph, onnx, tensors
 from hotlap.plan.files import write_whole
 
-__all__ = ["nudged_copy"]
+__all__ = ["nudge_weights", "nudged_copy"]
 
 _FLOATS = frozenset({1, 10, 11})  # float32, float16, float64 in onnx.TensorProto.DataType
 LEAST = 16
@@ -39,6 +39,22 @@ def nudged_copy(path: Path, copy: Path, seed: int) -> Path | None:
     model = load_graph(path)
     if external_files(model, path):
         return None
+    if not nudge_weights(model, seed):
+        return None
+    write_whole(copy, model.SerializeToString())
+    return copy
+
+
+def nudge_weights(model: Any, seed: int) -> int:
+    """Move every float weight of a ``ModelProto`` one unit in the last place up or down, at random.
+
+    Args:
+        model: it is changed; all its weights must lie in it.
+        seed: of the draw.
+
+    Returns:
+        how many tensors were moved.
+    """
     rng = np.random.default_rng(seed)
     helper = onnx().numpy_helper
     nudged = 0
@@ -47,10 +63,7 @@ def nudged_copy(path: Path, copy: Path, seed: int) -> Path | None:
             values = helper.to_array(tensor)
             tensor.CopyFrom(helper.from_array(_nudged(values, rng), tensor.name))
             nudged += 1
-    if not nudged:
-        return None
-    write_whole(copy, model.SerializeToString())
-    return copy
+    return nudged
 
 
 def _nudged(values: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from hotlap.bench import Target
 from hotlap.bench.child import open_target
 from hotlap.errors import InputError
 from hotlap.model import Model
+from hotlap.model.apart import weights_apart
 from hotlap.model.graph import load_graph
+from hotlap.model.nudge import nudge_weights
 from hotlap.model.tap import Value, inlined, tapped
 from hotlap.model.walk import Scope, Walk
 from hotlap.plan.files import write_whole
@@ -30,7 +33,10 @@ BYTES = 512 << 20
 
 @dataclass(eq=False)
 class Inside:
-    """One model: its graph with functions unfolded, and a folder in which copies of it can lie."""
+    """One model: its graph with functions unfolded, and a folder in which copies of it can lie.
+
+    Its weights lie in a file there: a copy is written and read for every few values.
+    """
 
     target: Target
     home: Path
@@ -39,8 +45,12 @@ class Inside:
 
     def __post_init__(self) -> None:
         path = Path(self.target.model)
-        Model.load(path).save(self.home)  # beside its copies: they share the files of weights
-        self.graph = inlined(load_graph(path))
+        model = Model.load(path)
+        model.save(self.home)  # beside its copies: they share the files of weights
+        self._whole = model.files() == [path]
+        self.graph = inlined(model.proto)
+        if self._whole:
+            weights_apart(self.graph, self.home / "weights.bin")
         self.walk = Walk(self.graph)
 
     def refusals(self, feeds: list[Any]) -> dict[int, str]:
@@ -58,8 +68,26 @@ class Inside:
             getattr(runner, "close", lambda: None)()
 
     def tapped(self, values: Sequence[Value]) -> tuple[Path, dict[Value, str]]:
-        copy, names = tapped(self.graph, values)
-        file = self.home / "tapped.onnx"
+        return self._written(self.graph, values, "tapped.onnx")
+
+    def nudged(self, values: Sequence[Value]) -> tuple[Path, dict[Value, str]] | None:
+        """As `tapped`, every float weight off by one unit in the last place.
+
+        None where there is nothing to nudge, or the model came with files of weights (`nudged_copy`).
+        """
+        return None if self._nudged is None else self._written(self._nudged, values, "nudged.onnx")
+
+    @cached_property
+    def _nudged(self) -> Any:
+        graph = inlined(load_graph(Path(self.target.model))) if self._whole else None
+        if graph is None or not nudge_weights(graph, 0):
+            return None
+        weights_apart(graph, self.home / "nudged.bin")
+        return graph
+
+    def _written(self, graph: Any, values: Sequence[Value], name: str) -> tuple[Path, dict[Value, str]]:
+        copy, names = tapped(graph, values)
+        file = self.home / name
         write_whole(file, copy.SerializeToString())
         return file, names
 

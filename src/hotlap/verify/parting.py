@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from hotlap.errors import HotlapError, UsageError
-from hotlap.model.nudge import nudged_copy
 from hotlap.model.tap import Value
 from hotlap.model.walk import Node, Walk
 from hotlap.verify import judging
@@ -30,6 +29,8 @@ DRAWS = 2
 _FLOAT32 = float(np.finfo(np.float32).eps)
 
 Answers = dict[str, Any]
+Taps = tuple[Path, dict[Value, str]]
+"""A copy of a model, and the name of each value among its outputs."""
 
 
 class Parting:
@@ -76,7 +77,7 @@ class Parting:
         known = _spans(left, both)
         tallies = _compared(known, left, right)
         if any(_suspect(tallies, _key(p)) for p in both):
-            tallies = _compared(known, left, right, self._noise(taps, known, left, both))
+            tallies = _compared(known, left, right, self._noise(chunk, taps, known, left, both))
         for pair in both:
             if (tally := tallies.tallies.get(_key(pair))) is not None:
                 self.tallies[pair.at] = tally
@@ -86,20 +87,20 @@ class Parting:
 
     def _noise(
         self,
-        taps: tuple[Path, dict[Value, str]],
+        chunk: Sequence[Pair],
+        taps: Taps,
         known: dict[str, Span],
         left: list[Answers],
         pairs: Sequence[Pair],
     ) -> dict[str, Any]:
         """The most that each value of the reference moves where its inputs' or its weights' last bits do."""
-        file, names = taps
         seeds = range(DRAWS if has_floats(self.feeds) else 0)
-        runs = [(file, [nudge(feed, seed, n) for n, feed in enumerate(self.feeds)]) for seed in seeds]
-        copy = nudged_copy(file, file.with_name("nudged.onnx"), 0)
+        runs = [(taps, [nudge(feed, seed, n) for n, feed in enumerate(self.feeds)]) for seed in seeds]
+        copy = self.before.nudged([p.at for p in chunk])
         runs += [] if copy is None else [(copy, self.feeds)]
         found = []
         for model, feeds in runs:
-            answers = self.before.answers(model, names, feeds)
+            answers = self.before.answers(*model, feeds)
             moved_by = _compared(known, left, [{_key(p): a[p.at] for p in pairs} for a in answers])
             found.append(moved_by.as_noise())
         return {label: most(found, label) for label in known}

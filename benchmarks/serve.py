@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from benchmarks import serve_table
 from benchmarks.rivals import cases, load, servers, venvs
+from benchmarks.rivals.bare import bare_session
 from benchmarks.rivals.cases import Case
 from benchmarks.rivals.running import Running, running
 from benchmarks.rivals.servers import Server
@@ -36,6 +39,8 @@ METHOD = (
     "program that waits for bytes, runs the session and writes the answer that it wrote before, without "
     "reading what it is asked. A round is one fresh process of each server, in balanced order: first "
     "one client, then 32. Ratios are of medians over the processes, with the 95 % interval by bootstrap. "
+    "On MiniLM the processes of a round are all there at once and asked for a second each, in turn, three "
+    "times there and back; a round's ratio is the median of its laps', the interval is over the rounds. "
     "CPU time is that of the server's process and of all that it started. A span in which other work took "
     "more than 5 % of the two CPUs is measured again, twice at most, and the quietest counts. Nothing is "
     "claimed where more than half of the spans stayed disturbed, or where MLServer does not come out at 0.3 "
@@ -52,12 +57,13 @@ class Size(NamedTuple):
     """How much is measured: `FULL` takes about a quarter of an hour, `QUICK` one."""
 
     rounds: int  # fresh processes of each server
+    laps: int  # in a round, of servers that are there at once
     seconds: float  # of a span under load
     tries: int  # of a span at most, while others disturb it
     idle: float  # seconds
 
 
-FULL, QUICK = Size(6, 3.0, 3, 20.0), Size(1, 1.0, 1, 2.0)
+FULL, QUICK = Size(6, 3, 3.0, 3, 20.0), Size(1, 1, 1.0, 1, 2.0)
 Skipped = dict[str, str]
 """A part or a server to why there is nothing of it."""
 
@@ -130,28 +136,37 @@ def _minilm(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:
     load.must_be_there()
     case = cases.minilm(place.folder)
     asked = (servers.HOTLAP, servers.BINARY, servers.FLOOR, servers.FASTAPI, servers.MLSERVER)
-    sides: dict[str, Callable[[], Trial]] = {serve_table.BARE: partial(_bare, case, place, size)}
-    sides |= {
-        s.name: partial(_waited, s, case, place, size) for s in asked if _starts(s, case, place, skipped)
-    }
-    for turn, side in enumerate(balanced(len(sides), size.rounds)):
-        name = list(sides)[side]
-        trials.once("minilm", f"{name} {turn}", lambda n=name: {"server": n, **sides[n]()})  # type: ignore[misc]
+    present = [s for s in asked if _starts(s, case, place, skipped)]
+    for turn in range(size.rounds):
+        trials.once("minilm", f"{turn}", partial(_in_turn, present, case, place, size))
 
 
-def _waited(server: Server, case: Case, place: Place, size: Size) -> Trial:
-    with running(server, case, place.server, place.folder) as one:
-        return quietest(partial(loaded, one, 1, size.seconds, place), size.tries)
+def _in_turn(present: Sequence[Server], case: Case, place: Place, size: Size) -> Trial:
+    """One process of each, all of them there at once, and each asked in turn for a second: a machine changes
+    its speed from one second to the next by more than what is looked for."""
+    with ExitStack() as stack:
+        bare = stack.enter_context(bare_session(case, place.server))
+        ours = {s.name: stack.enter_context(running(s, case, place.server, place.folder)) for s in present}
+        sides: dict[str, Callable[[], float]] = {serve_table.BARE: lambda: 1e6 * bare.p50(1.0)}
+        sides |= {name: partial(_waited, one, place) for name, one in ours.items()}
+        for warm in sides.values():
+            warm()
+        names = list(sides)
+
+        def lap() -> Trial:
+            """Every side twice, there and back."""
+            watch = Watch(bare, *ours.values())
+            found = [(names[side], sides[names[side]]()) for side in balanced(len(names), 2)]
+            p50s = {name: float(np.mean([p50 for other, p50 in found if other == name])) for name in names}
+            return {"p50s_us": p50s, "foreign": watch.seen()[1]}
+
+        return {"laps": [quietest(lap, size.tries) for _ in range(size.laps)]}
 
 
-def _bare(case: Case, place: Place, size: Size) -> Trial:
-    def timed() -> Trial:
-        watch = Watch()
-        given = (case.model, case.saved_feed(), case.wanted, size.seconds)
-        p50 = float(said_by(sys.executable, place.server, "bare.py", *given))
-        return {"p50_us": 1e6 * p50, "foreign": watch.seen()[1]}
-
-    return quietest(timed, size.tries)
+def _waited(one: Running, place: Place) -> float:
+    """The p50 of one client, µs, over a second."""
+    where = {"cpu": place.client, "folder": place.folder}
+    return float(load.load(one.port, one.request, connections=1, seconds=1.0, **where)["p50_us"])
 
 
 def _shared(trials: Trials, size: Size, place: Place, skipped: Skipped) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hotlap.bench.doubts import DISTURBED, VOID
-from hotlap.bench.stats import bootstrap_ratio
+from hotlap.bench.stats import Ratio, bootstrap_ratio
 
 OURS, BINARY, BARE, FLOOR = "hotlap", "hotlap, binary", "the bare session", "a socket alone"
 KNOWN = (0.3, 0.6)
@@ -66,7 +66,7 @@ def servers(data: dict[str, Any]) -> str:
 
 def void(trials: Sequence[Trial]) -> str:
     """Why nothing can be claimed from these; empty where something can."""
-    shares = [s["foreign"] or 0.0 for t in trials for s in (t, *t.values()) if _has(s, "foreign")]
+    shares = [share or 0.0 for share in _foreign(trials)]
     disturbed = float(np.mean([share > DISTURBED for share in shares])) if shares else 0.0
     if disturbed > VOID:
         shares_told = f"more than {100 * DISTURBED:.0f} % of the CPUs in {100 * disturbed:.0f} % of the spans"
@@ -99,17 +99,14 @@ def _mlp(trials: Sequence[Trial]) -> Iterator[Row]:
 
 
 def _others(trials: Sequence[Trial]) -> Iterator[Row]:
-    bare = _values(trials, "minilm", BARE, "p50_us")
-    for server, how in ((OURS, "JSON"), (BINARY, "binary")):
-        waits = _values(trials, "minilm", server, "p50_us")
-        what = f"MiniLM, 64 tokens, one client, p50, {how}: {BARE}"
-        yield _compared(what, waits, bare, Bound(1.03), _us, digits=3)
-    floor = _values(trials, "minilm", FLOOR, "p50_us")
-    what = f"MiniLM, 64 tokens, one client, p50, {FLOOR} in hotlap's place: {BARE}"
-    yield _compared(what, floor, bare, None, _us, digits=3)
+    laps = [[lap["p50s_us"] for lap in t["laps"]] for t in trials if t["part"] == "minilm"]
+    what = "MiniLM, 64 tokens, one client, p50"
+    limit = Bound(1.03)
+    yield _in_turn(f"{what}, JSON: {BARE}", laps, OURS, BARE, limit)
+    yield _in_turn(f"{what}, binary: {BARE}", laps, BINARY, BARE, limit)
+    yield _in_turn(f"{what}, {FLOOR} in hotlap's place: {BARE}", laps, FLOOR, BARE)
     for rival in (FLOOR, "FastAPI", "MLServer"):
-        ours, theirs = (_values(trials, "minilm", s, "p50_us") for s in (OURS, rival))
-        yield _compared(f"MiniLM, 64 tokens, one client, p50, JSON: {rival}", ours, theirs, None, _us)
+        yield _in_turn(f"{what}, JSON: {rival}", laps, OURS, rival)
     shared = [[1e6 * t[key] for t in trials if t["part"] == "shared"] for key in ("memory_s", "http_s")]
     yield _compared("600 KB through shared memory, p50: over HTTP", *shared, Bound(0.45), _us)
     idle = [t["share"] for t in trials if t["part"] == "idle"]
@@ -121,21 +118,45 @@ def _others(trials: Sequence[Trial]) -> Iterator[Row]:
     )
 
 
+def _in_turn(
+    what: str,
+    rounds: Sequence[Sequence[dict[str, float]]],
+    ours: str,
+    theirs: str,
+    bound: Bound | None = None,
+) -> Row:
+    """Of sides that took turns: a round counts as the median of its laps' ratios, since within a lap the
+    machine was the same for both."""
+    there = [[lap for lap in laps if ours in lap and theirs in lap] for laps in rounds]
+    there = [laps for laps in there if laps]
+    if not there:
+        return Row(what)
+    logs = [float(np.median([np.log(lap[ours] / lap[theirs]) for lap in laps])) for laps in there]
+    ratio = bootstrap_ratio(logs, [0.0] * len(logs))
+    medians = (
+        _us(float(np.median([lap[side] for laps in there for lap in laps]))) for side in (ours, theirs)
+    )
+    limit, kept = ("", None) if bound is None else (str(bound), bound.keeps(ratio.value))
+    return Row(what, *medians, _told(ratio, 3), limit, kept)
+
+
 def _compared(
     what: str,
     ours: Sequence[float],
     theirs: Sequence[float],
     bound: Bound | None,
     shown: Shown,
-    digits: int = 2,
 ) -> Row:
     if not ours or not theirs:
         return Row(what)
     ratio = bootstrap_ratio(np.log(ours), np.log(theirs))
-    told = f"{ratio.value:.{digits}f} ({ratio.low:.{digits}f} to {ratio.high:.{digits}f})"
     medians = (shown(float(np.median(values))) for values in (ours, theirs))
     limit, kept = ("", None) if bound is None else (str(bound), bound.keeps(ratio.value))
-    return Row(what, *medians, told, limit, kept)
+    return Row(what, *medians, _told(ratio, 2), limit, kept)
+
+
+def _told(ratio: Ratio, digits: int) -> str:
+    return f"{ratio.value:.{digits}f} ({ratio.low:.{digits}f} to {ratio.high:.{digits}f})"
 
 
 def _alone(what: str, values: Sequence[float], bound: Bound) -> Row:
@@ -169,8 +190,7 @@ def _servers(data: dict[str, Any]) -> Iterator[str]:
 
 def _stands_on(data: dict[str, Any]) -> str:
     told = [f"{server}: {', '.join(map(' '.join, on.items()))}" for server, on in data["versions"].items()]
-    spans = [s["foreign"] for t in data["trials"] for s in (t, *t.values()) if _has(s, "foreign")]
-    others = max((share for share in spans if share is not None), default=None)
+    others = max((share for share in _foreign(data["trials"]) if share is not None), default=None)
     noise = "unknown" if others is None else f"at most {_share(others)} in a span"
     return f"Client: {data['client'] or 'none'}. {'. '.join(told)}. Other work on the two CPUs: {noise}."
 
@@ -183,8 +203,10 @@ def _values(trials: Sequence[Trial], part: str, server: str, *key: str) -> list[
     return found  # type: ignore[return-value]
 
 
-def _has(value: object, key: str) -> bool:
-    return isinstance(value, dict) and key in value
+def _foreign(trials: Sequence[Trial]) -> list[float | None]:
+    """What others took of the CPUs, in every span of these."""
+    spans = [span for t in trials for span in (t, *t.values(), *t.get("laps", ()))]
+    return [span["foreign"] for span in spans if isinstance(span, dict) and "foreign" in span]
 
 
 def _us(us: float) -> str:

@@ -43,7 +43,7 @@ class Running:
 
     def cpu_s(self) -> float:
         """CPU seconds so far, of the process and of all that it started."""
-        return sum(_cpu_s(pid) for pid in tree(self.pid))
+        return cpu_s(self.pid)
 
     def memory(self) -> int:
         """Bytes resident: of several processes what they share counts once, as proportional set sizes do.
@@ -161,7 +161,12 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _cpu_s(pid: int) -> float:
+def cpu_s(pid: int) -> float:
+    """CPU seconds so far, of the process and of all that it started."""
+    return sum(_ticked_s(member) for member in tree(pid))
+
+
+def _ticked_s(pid: int) -> float:
     """Its own, and that of children that ended and were waited for."""
     ticks: int = sum(int(field) for field in _stat(pid)[11:15])
     return ticks / os.sysconf("SC_CLK_TCK")

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from benchmarks.rivals.load import load
 from benchmarks.rivals.running import Running
@@ -40,22 +40,28 @@ def two_cpus() -> Iterator[Place]:
         os.sched_setaffinity(0, before)
 
 
-class Watch:
-    """What a server and what others took of the CPUs since it was made; without a server, others alone."""
+class Measured(Protocol):
+    """A process, and what it has started."""
 
-    def __init__(self, server: Running | None = None) -> None:
-        self._server = server
+    def cpu_s(self) -> float: ...
+
+
+class Watch:
+    """What servers and what others took of the CPUs since it was made; without a server, others alone."""
+
+    def __init__(self, *servers: Measured) -> None:
+        self._servers = servers
         self._before = counters.cpu_times(), self._served(), _ours()
 
     def seen(self) -> tuple[float, float | None]:
-        """The server's CPU seconds; and of both CPUs the share (0 to 1) that neither it nor we took."""
+        """The servers' CPU seconds; and of both CPUs the share (0 to 1) that neither they nor we took."""
         times, served, ours = self._before
         took = self._served() - served
         others = counters.shares(times, counters.cpu_times(), took + _ours() - ours)
         return took, None if others is None else others.foreign + others.steal
 
     def _served(self) -> float:
-        return 0.0 if self._server is None else self._server.cpu_s()
+        return sum(server.cpu_s() for server in self._servers)
 
 
 def _ours() -> float:

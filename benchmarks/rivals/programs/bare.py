@@ -1,4 +1,5 @@
-"""The session alone: ``bare.py MODEL FEED.npz OUTPUT SECONDS`` prints its calls' p50 in seconds."""
+"""The session alone: ``bare.py MODEL FEED.npz OUTPUT`` reads spans in seconds, a line each, and answers each
+with its calls' p50 in seconds."""
 
 import sys
 from time import perf_counter
@@ -6,7 +7,7 @@ from time import perf_counter
 import numpy as np
 import onnxruntime
 
-model, feeds, output, seconds = sys.argv[1:]
+model, feeds, output = sys.argv[1:]
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = 1
 session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
@@ -23,5 +24,5 @@ def times(span: float) -> list[float]:
     return found
 
 
-times(float(seconds) / 3)
-print(np.median(times(float(seconds))))
+for line in sys.stdin:
+    print(np.median(times(float(line))), flush=True)

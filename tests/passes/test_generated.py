@@ -172,6 +172,7 @@ def test_any_two_in_a_row(seed: int, size: int, names: tuple[str, str]) -> None:
     names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=4),
 )
 @example(seed=1, size=3, names=["half", "cut-inside"])
+@example(seed=0, size=2, names=["half", "fuse", "half"])
 def test_any_row_of_passes(seed: int, size: int, names: list[str]) -> None:
     check_seed(seed, size, tuple(names))
 

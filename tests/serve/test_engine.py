@@ -521,6 +521,29 @@ def test_jobs_that_come_together_are_told_each_for_itself() -> None:
     made.run(main)
 
 
+def test_of_jobs_that_come_together_one_that_cannot_be_counted_is_in_nobodys_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main() -> None:
+        short = made.served(inline=True)
+        async with started(short) as engine:
+            desk = Desk(short)
+            jobs = [desk.job() for _ in range(3)]
+            count = short.statistics.alone
+
+            def counted(job: Job) -> None:
+                if job is jobs[1]:
+                    raise RuntimeError("no such number")
+                count(job)
+
+            monkeypatch.setattr(short.statistics, "alone", counted)
+            engine.submit_all(jobs)
+            assert desk.over == jobs
+            assert [type(v) for v in values(jobs)] == [float, RuntimeError, float]
+
+    made.run(main)
+
+
 def test_whatever_a_runner_raises_the_lane_goes_on() -> None:
     async def main() -> None:
         runner = made.fake()

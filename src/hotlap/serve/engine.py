@@ -143,14 +143,14 @@ class Engine:
                 if not track.takes_inline(job):
                     self._queue(track, job)
                     continue
-            except Exception as error:  # noqa: BLE001  the job's error
-                self._tell(job, error)
-                continue
-            job.rows, job.key = track.describe(job)
-            if job.key is None:
+                job.rows, job.key = track.describe(job)
+                if job.key is not None:
+                    groups.setdefault((track, job.key), []).append(job)
+                    continue
                 self._run_here(track, job, perf_counter_ns())
-            else:
-                groups.setdefault((track, job.key), []).append(job)
+            except Exception as error:  # noqa: BLE001  the job's error, and none of the others'
+                if not job.over:
+                    self._tell(job, error)
         for (track, _), mates in groups.items():
             for call in track.run_together(mates):
                 self._settled(track.served, call, [])

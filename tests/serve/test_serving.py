@@ -25,6 +25,7 @@ from hotlap.serve.loading import load
 from hotlap.serve.serving import Server
 from hotlap.tensors import TensorSpec
 from tests import tiny
+from tests.serve.http.turning import halted
 from tests.serve.http.wired import (
     Client,
     Gated,
@@ -374,6 +375,27 @@ def test_stopping_under_load_loses_nothing_that_was_accepted(uvloop: bool) -> No
     assert ran - warm == answered
     assert load.answers.count(503) + load.cut <= 8  # each client's last, which was not accepted
     assert server.engine.inside == 0
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_who_asks_while_the_server_ends_is_told_so_and_not_cut_off(uvloop: bool, inline: bool) -> None:
+    server = Server([model(inline=inline)], uvloop=uvloop).start()
+    with Client(server) as idle, Client(server) as other:
+        assert idle.ask(get("/v2/health/live")).status == other.ask(get("/v2/health/live")).status == 200
+        with halted(server, server._stop.set):  # type: ignore[union-attr]
+            waits = [Client(server) for _ in range(20)]  # nobody has taken them up
+            for client in waits:
+                client.send(post(infer(1.0)))
+        answers = [client.answer() for client in waits]
+        answers.append(idle.ask(post(infer(1.0))))
+        assert {answer.status for answer in answers} <= {200, 503}  # some were read before the gate closed
+        assert answers[-1].status == 503
+        assert {answer.headers["connection"] for answer in answers} == {"close"}
+        assert idle.ended()
+        server.close()
+        assert other.ended()
+        for client in waits:
+            client.socket.close()
 
 
 def test_a_client_in_the_middle_of_nothing_does_not_hold_up_the_end(uvloop: bool) -> None:

@@ -150,7 +150,9 @@ def test_jobs_run_together_here_have_calls_of_powers_of_two() -> None:
         jobs += [made.job(one.served, made.rows(*map(float, range(9)))), made.job(one.served)]
         for job in jobs:
             job.rows, job.key = one.describe(job)
-        calls = list(one.run_together(list(jobs)))
+        left, calls = list(jobs), []
+        while left:
+            calls.append(one.run_together(left))
         # 16 rows wait: eight pay. Nine of one job are not torn, and what is left is one.
         assert [[j.rows for j in call.jobs] for call in calls] == [[2, 2, 2], [9], [1]]
         assert [call.together for call in calls] == [True, False, False]
@@ -169,14 +171,14 @@ def test_shared_calls_that_become_slow_end_the_sharing() -> None:
         runner: Any = made.fake()
         one = track(made.served(runner, inline=True))
         await one.start(hop=1.0)
-        one._pays = Pays(Curve(16, {1: 1.0, 8: 1.0}))
+        one._pays = Pays(Curve(16, {1: 1.0, 2: 1.0}))
         one.served.together = 8
         runner._latency = 0.05
         for left in (True, True, False):
             jobs = [made.job(one.served) for _ in range(2)]
             for job in jobs:
                 job.rows, job.key = one.describe(job)
-            assert len(list(one.run_together(jobs))) == 1
+            assert one.run_together(jobs).together and not jobs
             assert (one.served.together > 1) is left
         await one.close(20)
 

@@ -128,8 +128,7 @@ class Engine:
         """
         track = self._admit(job)
         if track.takes_inline(job):
-            # It waits for no lane: it starts when it is decoded.
-            self._run_here(track, job, job.timeline.decoded or perf_counter_ns())
+            self._run_here(track, job, perf_counter_ns())
         else:
             self._queue(track, job)
 
@@ -152,8 +151,7 @@ class Engine:
                 if not job.over:
                     self._tell(job, error)
         for (track, _), mates in groups.items():
-            for call in track.run_together(mates):
-                self._settled(track.served, call, [])
+            self._run_together(track, mates)
 
     def drop(self, job: Job) -> None:
         """Forgets a job whose client left: it is not run, or its call is stopped where nobody else waits
@@ -178,8 +176,30 @@ class Engine:
         # Over before anything else happens: nobody drops it meanwhile, and no drain needs to know of it.
         outcome = track.run_here(job, started)
         if not isinstance(outcome, BaseException):
-            job.model.statistics.alone(job)
+            try:
+                job.model.statistics.alone(job)
+            except Exception:
+                log.exception("%s: a call could not be counted", job.model.name)
         self._tell(job, outcome)
+
+    def _run_together(self, track: Track, jobs: list[Job]) -> None:
+        """Runs jobs of one key on the loop, as long as their calls stay short."""
+        while jobs and track.takes_inline(jobs[0]):
+            self._settled(track.served, track.run_together(jobs), [])
+            jobs = self._in_time(jobs)
+        for job in jobs:
+            try:
+                self._queue(track, job)
+            except Exception as error:  # noqa: BLE001  the job's error, and none of the others'
+                self._tell(job, error)
+
+    def _in_time(self, jobs: list[Job]) -> list[Job]:
+        """Those whose deadline has not passed; the others are over."""
+        now = perf_counter()
+        late = [job for job in jobs if job.deadline is not None and job.deadline <= now]
+        for job in late:
+            self._finish(job, _late())
+        return [job for job in jobs if not job.over] if late else jobs
 
     def _queue(self, track: Track, job: Job) -> None:
         """Lets it wait for a lane."""
@@ -216,7 +236,7 @@ class Engine:
     def _settled(self, model: Served, call: Call | None, late: list[Job]) -> None:
         """A call was run; jobs were too late for one."""
         for job in late:
-            self._finish(job, DeadlineExceeded("the deadline passed while the request waited for its turn"))
+            self._finish(job, _late())
         if call is None:
             return
         try:
@@ -254,7 +274,15 @@ class Engine:
             job.outputs = outcome
         try:
             job.model.statistics.observe(job)
-            if not job.dropped:
-                job.done(job)
+        except Exception:  # whoever waits for an answer is not to miss it for a count
+            log.exception("%s: a request could not be counted", job.model.name)
+        if job.dropped:
+            return
+        try:
+            job.done(job)
         except Exception:  # one job's end must not be in the way of the others'
             log.exception("%s: a request could not be finished", job.model.name)
+
+
+def _late() -> DeadlineExceeded:
+    return DeadlineExceeded("the deadline passed while the request waited for its turn")

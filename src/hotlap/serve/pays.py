@@ -41,13 +41,19 @@ class Curve:
         part = (rows - below) / (above - below)
         return self.seconds[below] + part * (self.seconds[above] - self.seconds[below])
 
-    def best(self) -> list[int]:
-        """For 0, 1, 2, … rows that wait, up to `most`: how many of them should share a call."""
-        each = [self.seconds[1], *(self.at(n) / n for n in range(1, self.most + 1))]
+    def best(self, *, measured: bool = False) -> list[int]:
+        """For 0, 1, 2, … rows that wait, up to `most`: how many of them should share a call.
+
+        Args:
+            measured: only a number that was measured.
+        """
+        numbers = sorted(self.seconds) if measured else range(1, self.most + 1)
+        each = {n: self.at(n) / n for n in numbers}
         found = [1]
         for waiting in range(1, self.most + 1):
-            least = min(each[1 : waiting + 1])
-            good = next(n for n in range(1, waiting + 1) if each[n] <= least * _NEAR)
+            there = [n for n in numbers if n <= waiting]
+            least = min(each[n] for n in there)
+            good = next(n for n in there if each[n] <= least * _NEAR)
             found.append(good if least <= GAIN * each[1] else 1)
         return found
 
@@ -60,22 +66,25 @@ class Pays:
     """
 
     def __init__(self, *curves: Curve) -> None:
-        self._tables = [(math.log(max(1, c.nbytes)), c, c.best()) for c in curves]
+        self._tables = [(math.log(max(1, c.nbytes)), c, (c.best(), c.best(measured=True))) for c in curves]
 
     @property
     def most(self) -> int:
         """Rows that ever share a call; 1: none."""
-        return max((best[-1] for _, _, best in self._tables), default=1)
+        return max((best[-1] for _, _, bests in self._tables for best in bests), default=1)
 
-    def rows(self, rows: int, nbytes: int) -> int:
+    def rows(self, rows: int, nbytes: int, *, measured: bool = False) -> int:
         """How many of `rows` rows, of `nbytes` bytes in all, should share a call.
 
         Rows of another size than was measured are judged by the nearest, and a call never has more bytes than
         a measured one had.
+
+        Args:
+            measured: only a number that was measured.
         """
         if rows < 2 or not self._tables:
             return 1
         size = math.log(max(1.0, nbytes / rows))
-        _, curve, best = min(self._tables, key=lambda t: abs(t[0] - size))
+        _, curve, bests = min(self._tables, key=lambda t: abs(t[0] - size))
         most = min(rows, curve.most, int(curve.most * curve.nbytes * rows // max(1, nbytes)))
-        return best[max(1, most)]
+        return bests[measured][max(1, most)]

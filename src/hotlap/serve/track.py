@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 
@@ -128,17 +128,17 @@ class Track:
         """The job's rows and its key: `Job.rows`, `Job.key`."""
         return self._rows.describe(job) if self._pays.most > 1 else (0, None)
 
-    def run_together(self, jobs: list[Job]) -> Iterator[Call]:
-        """Runs jobs of one key in this thread; gives each call when it is over.
+    def run_together(self, jobs: list[Job]) -> Call:
+        """Runs in this thread as many jobs of one key as one call should run.
 
         Args:
-            jobs: taken out of the list.
+            jobs: they are taken out of the list.
         """
-        while jobs:
-            call = Call(self._next(jobs))
-            self._here.run(call)
+        call = Call(self._next(jobs))
+        self._here.run(call)
+        if call.together or len(call.jobs) == 1:  # of a batch that failed each job had a call of its own
             self._took(call.computed - call.started)
-            yield call
+        return call
 
     def put(self, job: Job) -> None:
         """Lets a job wait for a lane.
@@ -165,9 +165,9 @@ class Track:
 
     def _next(self, jobs: list[Job]) -> list[Job]:
         """Takes out those that one call should run."""
-        most = self._pays.rows(sum([j.rows for j in jobs]), sum([j.request.nbytes for j in jobs]))
-        # A power of two, as was measured: so the runner sees few shapes, whatever comes.
-        most = 1 << (most.bit_length() - 1)
+        rows, nbytes = sum([j.rows for j in jobs]), sum([j.request.nbytes for j in jobs])
+        # As many as were measured: so the runner sees few shapes, whatever comes.
+        most = self._pays.rows(rows, nbytes, measured=True)
         count, filled = 1, jobs[0].rows
         while count < len(jobs) and filled + jobs[count].rows <= most:
             filled += jobs[count].rows
@@ -177,7 +177,7 @@ class Track:
         return taken
 
     def _took(self, ns: int) -> None:
-        if not self._inline.took(ns / 1e9):
+        if self._inline and not self._inline.took(ns / 1e9):
             self.served.together = 1
             log.warning("%s: calls on the event loop became slow: now they have lanes", self.served.name)
 

@@ -192,6 +192,7 @@ def test_a_client_that_has_said_its_all_still_gets_its_answer(start: Serving) ->
         client.send(post(infer(8.0)))
         client.socket.shutdown(socket.SHUT_WR)
         assert gate.begun.acquire(timeout=20)
+        until(lambda: all(c._half for c in server._front.connections))
         gate.go.release()
         answer = client.answer()
         ok(answer, 8.0)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,16 @@ import pytest
 
 from hotlap.errors import InputError
 from hotlap.plan import Facts
-from hotlap.serve.http.turn import Turn
+from hotlap.serve.http.connection import Connection
+from hotlap.serve.http.turn import PATIENCE, SMALL, Request, Turn
 from hotlap.serve.inline import TOGETHER
-from hotlap.serve.job import Job, Timeline
+from hotlap.serve.job import Job
 from hotlap.serve.pays import Curve, Pays
 from hotlap.serve.served import Served
 from hotlap.tensors import TensorSpec
-from tests.serve import made
 from tests.serve.http.turning import ROWS, clients, halted, short, together
 from tests.serve.http.wired import (
+    Answer,
     Client,
     Feed,
     Gated,
@@ -229,15 +232,10 @@ def test_rows_that_depend_on_a_shared_input_share_only_with_their_equals(start: 
 
     one = short(scaled, inputs=[X, scale])
 
-    def asked(value: float, by: float) -> bytes:
-        tensors = json.loads(infer(value))
-        tensors["inputs"].append({"name": "scale", "datatype": "FP32", "shape": [], "data": [by]})
-        return post(json.dumps(tensors).encode())
-
     with together(start, one) as server, clients(server, 4) as asking:
         with halted(server):
             for n, (client, by) in enumerate(zip(asking, (2.0, 3.0, 2.0, 3.0), strict=True)):
-                client.send(asked(float(n), by))
+                client.send(_scaled(float(n), by))
         for n, (client, by) in enumerate(zip(asking, (2.0, 3.0, 2.0, 3.0), strict=True)):
             np.testing.assert_array_equal(client.answer().y, rows(float(n)) * by)
         assert [len(feed["x"]) for feed in one.runner.calls] == [2, 2]  # type: ignore[attr-defined]
@@ -284,42 +282,258 @@ def test_the_answers_of_a_call_that_a_lane_ran_are_written_together_too(
     assert written == [3]
 
 
-def test_of_an_answer_what_was_spent_on_others_is_waiting_not_reading() -> None:
-    served = made.served()
-    jobs: list[Job] = []
+def test_rows_that_the_model_fails_on_do_not_make_its_calls_slow(start: Serving) -> None:
+    def fails(feed: Feed) -> Feed:
+        if (feed["x"] == 2).any():
+            time.sleep(0.001)
+            raise InputError("not this one")
+        return doubled(feed)
+
+    one = short(fails)
+    with together(start, one) as server, clients(server, 8) as asking:
+        for _ in range(4):
+            with halted(server):
+                for client in asking:
+                    client.send(post(infer(2.0)))
+            assert [client.answer().status for client in asking] == [400] * 8
+        assert one.together == TOGETHER, "each call took a millisecond, as it may"
+
+
+def test_a_large_body_is_not_waited_for(start: Serving) -> None:
+    """The small request that came before it is computed first, and the large one has a call of its own."""
+    one = short()
+    with together(start, one) as server, clients(server, 3) as asking:
+        large = [float(n) for n in range(SMALL // 8)]
+        with halted(server):
+            asking[0].send(post(infer(1.0)))
+            asking[1].send(post(infer(2.0)))
+            asking[2].send(post(infer(*large)))
+        ok(asking[0].answer(), 1.0)
+        ok(asking[1].answer(), 2.0)
+        ok(asking[2].answer(), *large)
+        assert sorted(len(feed["x"]) for feed in one.runner.calls)[:2] in ([1, 1], [2, len(large)])  # type: ignore[attr-defined]
+
+
+def test_a_request_waits_for_further_ones_to_be_read_and_no_longer_than_so() -> None:
+    taken: list[list[Any]] = []
 
     class Desk:
-        def submit_all(self, given: list[Job]) -> None:
-            jobs.extend(given)
+        def submit_all(self, jobs: list[Any]) -> None:
+            taken.append(jobs)
 
-    class Slow:
-        """A connection whose request takes 2 ms to read."""
+    class Asking:
+        def decoded(self, request: Request) -> Any:
+            return request.arrived
 
-        def decoded(self, asked: Any, body: Any, arrived: int) -> Job:
-            threading.Event().wait(0.002)
-            return Job(served, made.job(served).request, lambda job: None, timeline=Timeline(arrived, 1))
+        def take_up(self, request: Request) -> None:
+            taken.append([request.arrived])
+
+    class Loop:
+        def call_soon(self, what: Any) -> None:
+            pass
 
     turn: Any = Turn(Desk())  # type: ignore[arg-type]
-    turn._compute([(Slow(), None, b"", 1000)] * 5)
-    read = [job.timeline.decoded - job.timeline.arrived for job in jobs]
-    assert len(read) == 5 and all(ns >= 2_000_000 for ns in read)
-    assert max(read) < sum(read) / 2  # the last one's does not hold all the others'
+    turn.start(Loop())
+
+    def request(arrived: int, nbytes: int = 10) -> Any:
+        return Request(None, bytes(nbytes), arrived)  # type: ignore[arg-type]
+
+    for arrived in (1, 2, PATIENCE + 1):
+        turn.add(Asking(), request(arrived), 32)
+    assert taken == []
+    turn.add(Asking(), request(PATIENCE + 2), 32)
+    assert taken == [[1, 2, PATIENCE + 1, PATIENCE + 2]]
+    for arrived in range(9):  # so many bytes are enough
+        turn.add(Asking(), request(arrived, SMALL), 32)
+    assert taken[1:] == [list(range(9))]
+    for other in (request(5), request(6, SMALL + 1)):
+        turn.add(Asking(), request(4), 32)
+        turn.make_way(other)
+    assert taken[2:] == [[4, 4]], "small ones are not made way for, large ones are"
+    turn.add(Asking(), request(7), 32)
+    turn.make_way(request(7 + PATIENCE + 1))
+    assert taken[3:] == [[7]]
+
+
+def test_an_answer_waits_for_others_and_no_longer_than_so(start: Serving) -> None:
+    """The first one is sent while the calls of the others still go on."""
+    scale = TensorSpec.of("scale", "float32", [])
+    go = threading.Event()
+
+    def waits(feed: Feed) -> Feed:
+        if feed["scale"] == 3:
+            assert go.wait(20)
+        elif feed["scale"] == 2:
+            time.sleep(0.005)
+        return {"y": feed["x"] * feed["scale"]}
+
+    one = short(waits, inputs=[X, scale])
+    with together(start, one, patience=PATIENCE) as server, clients(server, 3) as asking:
+        with halted(server):
+            for client, by in zip(asking, (1.0, 2.0, 3.0), strict=True):
+                client.send(_scaled(4.0, by))
+        answers = [asking[0].answer(), asking[1].answer()]
+        go.set()
+        answers.append(asking[2].answer())
+        for by, answer in enumerate(answers, 1):
+            np.testing.assert_array_equal(answer.y, rows(4.0) * by)
+
+
+def test_calls_that_turn_out_slow_leave_the_loop_in_the_middle_of_a_turn(
+    start: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    threads: list[str] = []
+
+    def slow(feed: Feed) -> Feed:
+        threads.append(threading.current_thread().name)
+        time.sleep(0.03 if threads[-1:] != ["MainThread"] and len(feed["x"]) == 2 else 0)
+        return doubled(feed)
+
+    one = short(slow)
+    with together(start, one) as server, clients(server, 12) as asking:
+        server.engine._tracks[one]._pays = Pays(Curve(16, {1: 1.0, 2: 1.0}))
+        threads.clear()
+        with caplog.at_level(logging.WARNING, "hotlap.serve"), halted(server):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))))
+        for n, client in enumerate(asking):
+            ok(client.answer(), float(n))
+        assert one.together == 1
+        lanes = [name for name in threads if name.startswith("hotlap-m-")]
+        assert len(threads) - len(lanes) == 3, "calls on the loop"
+    assert caplog.text.count("became slow") == 1
+
+
+def test_a_deadline_passes_while_others_are_computed(start: Serving) -> None:
+    def slow(feed: Feed) -> Feed:
+        time.sleep(0.05 if len(feed["x"]) == 2 else 0)
+        return doubled(feed)
+
+    one = short(slow)
+    with together(start, one) as server, clients(server, 6) as asking:
+        server.engine._tracks[one]._pays = Pays(Curve(16, {1: 1.0, 2: 1.0}))
+        with halted(server):
+            for n, client in enumerate(asking):
+                more = {"parameters": {"timeout": 500_000}} if n < 2 else {"parameters": {"timeout": 1_000}}
+                client.send(post(infer(float(n), **more)))
+            # Held up for longer than a millisecond none of these would be computed at all.
+        statuses = [client.answer().status for client in asking]
+        assert statuses[:2] == [200, 200]
+        assert set(statuses[2:]) == {504}
+
+
+def _scaled(value: float, by: float) -> bytes:
+    tensors = json.loads(infer(value))
+    tensors["inputs"].append({"name": "scale", "datatype": "FP32", "shape": [], "data": [by]})
+    return post(json.dumps(tensors).encode())
+
+
+def test_what_clients_send_ahead_keeps_nobody_from_the_loop(
+    start: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much of it there is, the loop has a turn after each answer of a client."""
+    taken: list[int] = []
+    take_up = Turn.take_up
+    monkeypatch.setattr(Turn, "take_up", lambda turn: (taken.append(len(turn._waiting)), take_up(turn)))
+    one = short()
+    with together(start, one) as server, clients(server, 40) as asking:
+        with halted(server):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))) * 20)
+        for n, client in enumerate(asking):
+            for _ in range(20):
+                ok(client.answer(), float(n))
+    assert sum(taken) == 40 * 20 and max(taken) <= 40
+
+
+def test_of_an_answer_what_was_spent_on_others_is_waiting_not_reading(start: Serving) -> None:
+    one = short()
+    with together(start, one) as server, clients(server, 8) as asking:
+        begin = server._front.inference.begin
+
+        def slowly(*args: Any) -> Job:
+            time.sleep(0.002)
+            return begin(*args)
+
+        server._front.inference.begin = slowly  # type: ignore[method-assign]
+        with halted(server):
+            for n, client in enumerate(asking):
+                client.send(post(infer(float(n))))
+        parts = [_parts(client.answer()) for client in asking]
+        # Each took 2 ms to read; the first waited for the seven others.
+        assert all(2 <= part["parse"] < 8 for part in parts), parts
+        assert max(part["queue"] for part in parts) >= 7 * 2
+        # One that comes alone while something else keeps the loop busy waits for that, too.
+        with halted(server):
+            asking[0].send(post(infer(1.0)))
+            server._loop.call_soon_threadsafe(time.sleep, 0.01)  # type: ignore[union-attr]
+        assert 2 <= _parts(asking[0].answer())["parse"] < 10
+
+
+def test_unpacking_is_reading(start: Serving) -> None:
+    one = short()
+    with together(start, one) as server, clients(server, 2) as asking:
+        unpacked = server._front.inference.unpacked
+
+        def slowly(*args: Any) -> bytes:
+            time.sleep(0.005)
+            return unpacked(*args)
+
+        server._front.inference.unpacked = slowly  # type: ignore[method-assign]
+        with halted(server):
+            for n, client in enumerate(asking):
+                body = gzip.compress(infer(float(n)))
+                client.send(post(body, "/v2/models/m/infer", "Content-Encoding: gzip"))
+        assert all(_parts(client.answer())["parse"] >= 5 for client in asking)
+
+
+def _parts(answer: Answer) -> dict[str, float]:
+    """Milliseconds of Server-Timing."""
+    found = (part.split(";dur=") for part in answer.headers["server-timing"].split(", "))
+    return {name: float(value) for name, value in found}
+
+
+def test_a_request_whose_reading_breaks_down_ends_its_own_connection_alone(
+    start: Serving, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = short()
+    decoded = Connection.decoded
+
+    def breaks(connection: Connection, request: Request) -> Job | None:
+        if b"13" in request.body:
+            raise RuntimeError("no such request")
+        return decoded(connection, request)
+
+    monkeypatch.setattr(Connection, "decoded", breaks)
+    with together(start, one) as server, clients(server, 3) as asking:
+        with halted(server):
+            for value, client in zip((1.0, 13.0, 2.0), asking, strict=True):
+                client.send(post(infer(value)))
+        ok(asking[0].answer(), 1.0)
+        ok(asking[2].answer(), 2.0)
+        assert _gone(asking[1])
+    assert "a request could not be read" in caplog.text
 
 
 def test_an_answer_that_cannot_be_written_keeps_no_other_back(caplog: pytest.LogCaptureFixture) -> None:
-    sent: list[bytes] = []
+    done: list[Any] = []
 
     class Broken:
         def send(self, answer: bytes) -> None:
             raise RuntimeError("the transport is closed")
 
+        def cut(self) -> None:
+            done.append("cut")
+
     class Sound:
         def send(self, answer: bytes) -> None:
-            sent.append(answer)
+            done.append(answer)
 
     turn: Any = Turn(None)  # type: ignore[arg-type]
-    turn.hold(Broken(), b"a")
-    turn.hold(Sound(), b"b")
-    turn._write()
-    assert sent == [b"b"]
+    with turn.holding():
+        turn.hold(Broken(), b"a")
+        with turn.holding():
+            turn.hold(Sound(), b"b")
+        assert done == []
+    assert done == ["cut", b"b"]
     assert "an answer could not be written" in caplog.text

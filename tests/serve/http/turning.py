@@ -6,9 +6,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest import mock
 
 from hotlap.plan import Facts
 from hotlap.runtime import FakeRunner
+from hotlap.serve.http import turn
 from hotlap.serve.inline import TOGETHER
 from hotlap.serve.pays import Curve, Pays
 from hotlap.serve.served import Served
@@ -26,9 +28,13 @@ def short(answer: Any = doubled, facts: Facts = ROWS, **more: Any) -> Served:
 
 
 @contextmanager
-def together(start: Serving, served: Served, **more: Any) -> Iterator[Server]:
-    """A server to which any number of rows pays, however short its measuring was."""
-    with start(served, **more) as server:
+def together(start: Serving, served: Served, *, patience: int = 10**12, **more: Any) -> Iterator[Server]:
+    """A server to which any number of rows pays, however short its measuring was.
+
+    Args:
+        patience: of its turns, ns: by itself no machine is too slow for them.
+    """
+    with mock.patch.object(turn, "PATIENCE", patience), start(served, **more) as server:
         track = server.engine._tracks[served]
         track._pays = Pays(Curve(16, {2**n: 1.0 for n in range(7)}))
         served.together = TOGETHER

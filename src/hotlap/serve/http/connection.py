@@ -10,6 +10,7 @@ from hotlap.errors import Cancelled
 from hotlap.serve.http.arrival import BUSY, CHUNKS, CLOSED, CLOSING, FILLING, IDLE, LINGER, Arrival
 from hotlap.serve.http.aside import Aside
 from hotlap.serve.http.respond import CONTINUE, Reply, refusal, written
+from hotlap.serve.http.turn import SMALL, Request
 from hotlap.serve.status import TooManyConnections, TooSlow
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class Connection(Arrival):
         elif asked.encoding:
             self._unpack(asked, body, perf_counter_ns())
         else:
-            self._submit(asked, body, perf_counter_ns())
+            self._submit(Request(asked, body, perf_counter_ns()))
 
     def _handle(self, body: bytes | memoryview) -> None:
         try:
@@ -181,38 +182,40 @@ class Connection(Arrival):
             lambda error: self._answer(refusal(error)),
         )
 
-    def _submit(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
+    def _submit(self, request: Request) -> None:
         front = self._front
-        together = front.inference.together(asked)
-        if together > 1:
-            front.turn.add(self, asked, body, arrived, together)
+        together = front.inference.together(request.asked)
+        if together > 1 and len(request.body) <= SMALL:
+            front.turn.add(self, request, together)
         else:
-            self.take_up(asked, body, arrived)
+            front.turn.make_way(request)
+            self.take_up(request)
 
-    def take_up(self, asked: Asked, body: bytes | memoryview, arrived: int) -> None:
+    def take_up(self, request: Request) -> None:
         """Decodes the request, and hands it to the engine."""
-        job = self.decoded(asked, body, arrived)
+        job = self.decoded(request)
         if job is None:
             return
         try:
             self._front.engine.submit(job)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
             self._job = None
-            self._refuse_inference(asked, error, arrived)
+            self._refuse_inference(request.asked, error, request.arrived)
 
-    def decoded(self, asked: Asked, body: bytes | memoryview, arrived: int) -> Job | None:
+    def decoded(self, request: Request) -> Job | None:
         """The request's job; None: it was refused, or the client has gone."""
-        front = self._front
+        inference, asked, arrived = self._front.inference, request.asked, request.arrived
         if self._phase != BUSY:
-            front.inference.refused(
-                asked, Cancelled("the client went before its request was taken up"), arrived
-            )
+            inference.refused(asked, Cancelled("the client went before its request was taken up"), arrived)
             return None
+        begun = perf_counter_ns()
         try:
-            self._job = job = front.inference.begin(asked, body, arrived, self._done)
+            self._job = job = inference.begin(asked, request.body, arrived, self._done)
         except Exception as error:  # noqa: BLE001  whatever happens, the client is told
             self._refuse_inference(asked, error, arrived)
             return None
+        # What it waited for others meanwhile was not its own reading.
+        job.timeline.decoded += arrived + request.spent - begun
         return job
 
     def send(self, answer: bytes | memoryview) -> None:
@@ -228,7 +231,7 @@ class Connection(Arrival):
             self._refuse_inference(asked, error, arrived)
             return
         self._room.hold(nbytes)
-        self._submit(asked, plain, arrived)
+        self._submit(Request(asked, plain, arrived, perf_counter_ns() - arrived))
 
     def _refuse_inference(self, asked: Asked, error: BaseException, arrived: int) -> None:
         self._unpacking = False

@@ -28,6 +28,10 @@ __all__ = ["Front"]
 _log = logging.getLogger("hotlap.serve")
 
 _SCRATCH = 64 * 1024
+_FAREWELL = 0.25
+"""Seconds. A client that asks again and again does so within this."""
+_ACCEPTING = 0.005
+"""Seconds, in which the loop takes up all who wait for that."""
 _SWEEP = 0.5
 """Seconds. One timer looks at all connections: a timer of its own for each request would cost more than its
 parsing."""
@@ -144,11 +148,19 @@ class Front:
         """
         self.closing = True
         end = self._loop.time() + seconds
+        await self._hear_out(min(end, self._loop.time() + _FAREWELL))
         while busy := [c for c in self.connections if not c.leave()]:
             if self._loop.time() >= end:
                 break
             await asyncio.sleep(0.01)
         return len(busy)
+
+    async def _hear_out(self, end: float) -> None:
+        """Lets clients ask that are about to, those too that wait to be taken up: they are told to go
+        elsewhere, and that it is the last answer. A connection that is closed over a request is reset."""
+        await asyncio.sleep(_ACCEPTING)
+        while self.connections and self._loop.time() < end:
+            await asyncio.sleep(_ACCEPTING)
 
     def _sweep(self) -> None:
         # First of all: whatever goes wrong with one connection, the others' times are kept.

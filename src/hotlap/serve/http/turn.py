@@ -7,16 +7,39 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from hotlap.serve.engine import Engine
     from hotlap.serve.http.connection import Connection
     from hotlap.serve.http.infer import Asked
+    from hotlap.serve.job import Job
 
-__all__ = ["Turn"]
+__all__ = ["PATIENCE", "SMALL", "Request", "Turn"]
 
 _log = logging.getLogger("hotlap.serve")
+
+SMALL = 8 * 1024
+"""Bytes of a body. A larger one is decoded for itself: others would wait for that."""
+_MOST_BYTES = 64 * 1024
+"""Of bodies that are taken up together: a millisecond or two of reading numbers."""
+PATIENCE = 2_000_000
+"""Nanoseconds that a request waits for further ones to be read, and an answer for further ones to be made."""
+
+
+class Request(NamedTuple):
+    """An inference request that is whole.
+
+    Attributes:
+        body: unpacked.
+        arrived: when its last byte was there, `time.perf_counter_ns`.
+        spent: nanoseconds that were spent on it since: on unpacking.
+    """
+
+    asked: Asked
+    body: bytes | memoryview
+    arrived: int
+    spent: int = 0
 
 
 class Turn:
@@ -30,35 +53,71 @@ class Turn:
     For the event loop's thread alone.
     """
 
-    __slots__ = ("_engine", "_loop", "_unsent", "_waiting", "holds")
+    __slots__ = ("_arrived", "_engine", "_held", "_loop", "_nbytes", "_unsent", "_waiting", "holds")
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: list[tuple[Connection, Asked, bytes | memoryview, int]] = []
+        self._waiting: list[tuple[Connection, Request]] = []
+        self._nbytes = 0  # of what waits
+        self._arrived = 0  # the first of those that wait
         self._unsent: list[tuple[Connection, bytes | memoryview]] = []
+        self._held = 0  # since when the first of those is
         self.holds = False
         """Whether answers are kept, to be written together: `hold`."""
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
-    def add(
-        self, connection: Connection, asked: Asked, body: bytes | memoryview, arrived: int, most: int
-    ) -> None:
+    # ── requests ──────────────────────────────────────────────────────────────────────────────────────
+
+    def add(self, connection: Connection, request: Request, most: int) -> None:
         """Takes the request up when the loop has read what there is.
 
         Args:
-            arrived: when its last byte was there, `time.perf_counter_ns`.
             most: with how many it is taken up at once, itself included.
         """
         waiting = self._waiting
-        waiting.append((connection, asked, body, arrived))
+        waiting.append((connection, request))
+        self._nbytes += len(request.body)
         if len(waiting) == 1:
             assert self._loop is not None
+            self._arrived = request.arrived
             self._loop.call_soon(self.take_up)
-        elif len(waiting) >= most:
+        elif not self.holds and (  # else it has come in the middle of taking up: the loop is to have a turn
+            len(waiting) >= most or self._nbytes > _MOST_BYTES or self._is_late(request)
+        ):
             self.take_up()
+
+    def make_way(self, request: Request) -> None:
+        """Takes up what waits before a request that is not to be taken up with it, where that one is large or
+        the wait has been long."""
+        if self._waiting and not self.holds and (len(request.body) > SMALL or self._is_late(request)):
+            self.take_up()
+
+    def _is_late(self, request: Request) -> bool:
+        return request.arrived - self._arrived > PATIENCE
+
+    def take_up(self) -> None:
+        """Decodes, runs and answers what has been read."""
+        waiting, self._waiting, self._nbytes = self._waiting, [], 0
+        if len(waiting) < 2:
+            for connection, request in waiting:
+                connection.take_up(request)
+            return
+        with self.holding():
+            jobs = [self._decoded(connection, request) for connection, request in waiting]
+            self._engine.submit_all([job for job in jobs if job is not None])
+
+    def _decoded(self, connection: Connection, request: Request) -> Job | None:
+        try:
+            return connection.decoded(request)
+        except Exception:  # noqa: BLE001  logged; the others are not to wait for ever
+            _log.exception("a request could not be read")
+            connection.cut()
+            return None
+
+    # ── answers ───────────────────────────────────────────────────────────────────────────────────────
 
     @contextmanager
     def holding(self) -> Iterator[None]:
@@ -75,30 +134,12 @@ class Turn:
 
     def hold(self, connection: Connection, answer: bytes | memoryview) -> None:
         """Writes it with the others, before the loop turns to anything else."""
+        now = perf_counter_ns()
+        if not self._unsent:
+            self._held = now
         self._unsent.append((connection, answer))
-
-    def take_up(self) -> None:
-        """Decodes, runs and answers what has been read."""
-        waiting, self._waiting = self._waiting, []
-        if len(waiting) < 2:
-            for connection, asked, body, arrived in waiting:
-                connection.take_up(asked, body, arrived)
-            return
-        with self.holding():
-            self._compute(waiting)
-
-    def _compute(self, waiting: list[tuple[Connection, Asked, bytes | memoryview, int]]) -> None:
-        jobs = []
-        before = perf_counter_ns()
-        for connection, asked, body, arrived in waiting:
-            job = connection.decoded(asked, body, arrived)
-            now = perf_counter_ns()
-            if job is not None:
-                # Others were decoded meanwhile: that it waited for, and was not its own reading.
-                job.timeline.decoded = arrived + now - before
-                jobs.append(job)
-            before = now
-        self._engine.submit_all(jobs)
+        if now - self._held > PATIENCE:
+            self._write()
 
     def _write(self) -> None:
         unsent, self._unsent = self._unsent, []
@@ -107,3 +148,4 @@ class Turn:
                 connection.send(answer)
             except Exception:  # noqa: BLE001  logged; the other clients are not to miss theirs
                 _log.exception("an answer could not be written")
+                connection.cut()  # its next answer would be taken for this one

@@ -95,6 +95,19 @@ def test_errors_are_one_tree_and_say_who_must_act() -> None:
     )
 
 
+def test_nothing_that_comes_from_elsewhere_is_unpickled() -> None:
+    """A pickle runs what it holds. Whoever asks the server or names a file must not be able to give one."""
+    for file in (ROOT / "src").rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        names = {
+            alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+        }
+        names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not names & {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}, file
+        assert "allow_pickle=True" not in text, file
+
+
 def test_nothing_names_a_path_of_a_machine() -> None:
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in files.split():

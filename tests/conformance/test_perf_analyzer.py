@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hotlap.serve.serving import Server
+from tests.conformance.environment import missing
 
 TOOL = Path(__file__).parent / "perf_analyzer"
 
@@ -23,9 +24,7 @@ def tool() -> Path:
     """perf_analyzer, once it could be laid out."""
     done = subprocess.run([TOOL, "--version"], capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
-        pytest.skip(
-            "perf_analyzer cannot be laid out here: it needs Debian on x86-64 and the package indexes"
-        )
+        missing("perf_analyzer cannot be laid out here: it needs Debian on x86-64 and the package indexes")
     return TOOL
 
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -404,7 +405,8 @@ def test_a_client_that_cuts_and_regrows_all_the_time_gets_bytes_or_errors(
     answered = refused = 0
     array = np.empty(size, np.uint8)
     try:
-        for _ in range(300):
+        end = time.monotonic() + 20
+        while min(answered, refused) < 30 and time.monotonic() < end:
             try:
                 shared.read_into(Region("r", 0, size), array)
                 shared.write(Region("r", 0, size), [array.data])
@@ -414,7 +416,7 @@ def test_a_client_that_cuts_and_regrows_all_the_time_gets_bytes_or_errors(
     finally:
         stop.set()
         thread.join()
-    assert answered + refused == 300
+    assert min(answered, refused) >= 30
 
 
 def test_a_reader_in_another_thread_outlives_the_region(shared: SharedMemory, key: str) -> None:

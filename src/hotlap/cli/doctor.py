@@ -46,7 +46,7 @@ def _print(machine: Machine) -> None:
 
 def _section(console: Console, title: str, body: Table) -> None:
     console.print(f"\n[bold]{title}[/]")
-    console.print(Padding(body, (0, 0, 0, 2)))
+    console.print(Padding(body, (0, 0, 0, 2), expand=False))
 
 
 def _grid(columns: int) -> Table:

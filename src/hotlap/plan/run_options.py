@@ -35,8 +35,8 @@ _TABLE = (
     Option(
         "memory.enable_memory_arena_shrinkage",
         "str",
-        "Give free memory of these arenas back after each run: device:number, a semicolon between. On the CPU"
-        " no effect has been seen; enable_cpu_mem_arena = false gives memory back.",
+        "Give free memory of these arenas back after each run: device:number, a semicolon between. What the"
+        " next run needs is asked of the system again.",
         default='""',
         pattern=r"(cpu|gpu):\d+(;(cpu|gpu):\d+)*",
         example="cpu:0;gpu:0",

@@ -84,13 +84,23 @@ def test_it_is_bounded_in_number_and_in_bytes(tmp_path: Path) -> None:
 def test_a_backlog_costs_feeds_and_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = threading.Event()
     monkeypatch.setattr(recorded, "_claimed", lambda wanted: slow.wait() and tmp_path)
+    monkeypatch.setattr(recording, "BACKLOG", 20 * sum(array.nbytes for array in feed(0).values()) - 1)
     recorder = Recorder(tmp_path / "rec", inputs="all", feeds=1000)
     for n in range(100):
-        recorder.add(feed(n))
+        recorder.add(feed(n % 10))
     slow.set()
     recorder.close()
-    assert len(load_feeds(tmp_path / "feeds")) == recording.BACKLOG
+    assert len(load_feeds(tmp_path / "feeds")) == 20
     assert len(load_trace(tmp_path / "arrivals.txt")) == 100
+    assert json.loads((tmp_path / "shapes.json").read_text())["missed"] == 80
+
+
+@READS_BACK
+def test_small_feeds_in_a_row_are_all_kept(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "rec", inputs="all", feeds=1000) as recorder:
+        for n in range(300):
+            recorder.add(feed(n))
+    assert len(load_feeds(tmp_path / "rec" / "feeds")) == 300
 
 
 @READS_BACK

@@ -27,11 +27,14 @@ class Found:
     doubts = ("void: other work disturbed 60 % of the processes",)
 
     class Side:
-        def __init__(self, cpu_per_call: float) -> None:
+        def __init__(self, cpu_per_call: float, processes: int) -> None:
             self.cpu_per_call = cpu_per_call
+            self.processes = (None,) * processes
 
-    def __init__(self, verdict: str, ratio: float = 1.5, void: bool = False, cpu: float = 1.0) -> None:
-        self.a, self.b = self.Side(1.0), self.Side(cpu)
+    def __init__(
+        self, verdict: str, ratio: float = 1.5, void: bool = False, cpu: float = 1.0, processes: int = 10
+    ) -> None:
+        self.a, self.b = self.Side(1.0, processes), self.Side(cpu, processes)
         self.verdict, self.void = verdict, void
         self.ratio, self.low, self.high = ratio, ratio - 0.1, ratio + 0.1
 
@@ -58,6 +61,11 @@ def test_a_win_is_a_ratio_with_its_interval() -> None:
             f"Nothing is faster than {BARE}: the nearest",
         ),
         (Found("faster"), "The best, cpu, 1 thread, is 1.50 times as fast"),
+        (
+            Found("no difference", 2.67, processes=2),
+            "Not enough data: with 2 processes a side the best, cpu, 1 thread, was 2.67",
+        ),
+        (Found("no difference", 2.67, processes=1), "Not enough data: with 1 process a side"),
         (
             Found("faster", void=True),
             "Void: other work disturbed 60 % of the processes. Nothing can be said against",

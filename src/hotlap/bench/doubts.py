@@ -123,8 +123,10 @@ def overload_doubt(measurement: Measurement) -> str:
 def _few_processes(processes: Sequence[ProcessResult]) -> str:
     if len(processes) >= FEW:
         return ""
+    count = "1 process" if len(processes) == 1 else f"{len(processes)} processes"
+    are = "is" if len(processes) == 1 else "are"
     return (
-        f"only {len(processes)} processes a side are too few for a 95 % interval, so it is the whole range "
+        f"only {count} a side {are} too few for a 95 % interval, so it is the whole range "
         "seen (10 to 12 are wanted)"
     )
 

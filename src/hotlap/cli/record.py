@@ -70,13 +70,15 @@ def _recordings(folder: Path) -> set[Path]:
 
 def _summary(folder: Path) -> dict[str, object]:
     shapes, arrivals = folder / "shapes.json", folder / "arrivals.txt"
-    counted = msgspec.json.decode(shapes.read_bytes())["shapes"] if shapes.exists() else []
+    table = msgspec.json.decode(shapes.read_bytes()) if shapes.exists() else {"shapes": []}
+    counted = table["shapes"]
     return {
         "folder": str(folder),
         "requests": sum(one["count"] for one in counted),
         "shapes": len(counted),
         "arrivals": len(arrivals.read_bytes().splitlines()) if arrivals.exists() else 0,
         "feeds": len(list((folder / "feeds").glob("*.npz"))),
+        "missed": table.get("missed", 0),
     }
 
 
@@ -89,3 +91,7 @@ def _say(found: list[dict[str, object]], folder: Path) -> None:
             "hotlap: {folder}: {requests} requests of {shapes} different shapes, "
             "{arrivals} arrival times, {feeds} feeds\n".format_map(one)
         )
+        if one["missed"]:
+            sys.stderr.write(
+                "hotlap: {missed} more were chosen and missed, since the disk was behind\n".format_map(one)
+            )

@@ -48,11 +48,14 @@ class RecordedFolder:
         with (self.path / "arrivals.txt").open("a", encoding="ascii") as file:
             file.writelines(f"{t:.6f}\n" for t in times)
 
-    def write_shapes(self, counts: Iterable[tuple[Shapes, int]]) -> None:
-        """How often each combination of shapes came, all of them anew."""
+    def write_shapes(self, counts: Iterable[tuple[Shapes, int]], missed: int = 0) -> None:
+        """How often each combination of shapes came, all of them anew; and how many feeds were missed."""
         table = [{"count": n, "shapes": {name: list(s) for name, s in shapes}} for shapes, n in counts]
         part = self.path / ".shapes.part"
-        part.write_text(json.dumps({"format": 1, "shapes": table}), encoding="utf-8")
+        part.write_text(
+            json.dumps({"format": 1, "shapes": table, **({"missed": missed} if missed else {})}),
+            encoding="utf-8",
+        )
         part.replace(self.path / "shapes.json")
 
 

@@ -38,8 +38,8 @@ MOST_ARRIVALS = 200_000
 """The trace is the first so many arrivals: a trace with holes would be no trace."""
 MOST_SHAPES = 1000
 """Different shapes that are counted; a request of yet another one is counted in none."""
-BACKLOG = 16
-"""Feeds that wait to be written; beyond, a feed is not kept rather than the application slowed."""
+BACKLOG = 16 << 20
+"""Bytes of feeds that wait to be written; beyond, a feed is missed rather than the application slowed."""
 FLUSH_S = 1.0
 _CLOSED = "closed"
 
@@ -49,7 +49,8 @@ R = TypeVar("R")
 class Recorder:
     """Samples feeds, their shapes and their arrival times into a folder, bounded in size.
 
-    Of n requests each is among the feeds kept with the same chance (reservoir sampling), however many come.
+    Of n requests each is among the feeds kept with the same chance (reservoir sampling), however many come;
+    but for those that are missed where the disk is slower than they are chosen.
     All methods may be called from any thread, and after a fork the child records into a folder of its own.
 
     Args:
@@ -162,6 +163,7 @@ class Recorder:
         self._reservoir = Reservoir(feeds, size, random.Random(seed))
         self._arrivals = array("d")
         self._shapes = {}
+        self._backlog = self._missed = 0
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()  # another thread may have held it when the process was forked
@@ -178,12 +180,17 @@ class Recorder:
                 self._arrivals.append(time.monotonic())  # here, so that the times of many threads ascend
             if shapes in self._shapes or len(self._shapes) < MOST_SHAPES:
                 self._shapes[shapes] = self._shapes.get(shapes, 0) + 1
-            if self._inputs is None or not self._reservoir.wants_next() or self._queue.qsize() >= BACKLOG:
+            if self._inputs is None or not self._reservoir.wants_next():
+                return
+            if self._backlog > BACKLOG:
+                self._missed += 1
                 return
         kept = {n: np.array(v) for n, v in feed.items() if self._inputs == "all" or n in self._inputs}
         if kept:
             with self._lock:  # the copying needs no lock: other threads go on meanwhile
-                slot, dropped = self._reservoir.put(sum(a.nbytes for a in kept.values()))
+                nbytes = sum(a.nbytes for a in kept.values())
+                slot, dropped = self._reservoir.put(nbytes)
+                self._backlog += nbytes
                 self._queue.put((slot, kept, dropped))
 
     def _start(self) -> None:
@@ -226,6 +233,8 @@ class Recorder:
             if job is None:
                 return False
             folder.keep(*job)
+            with self._lock:
+                self._backlog -= sum(a.nbytes for a in job[1].values())
         return True
 
     def _write_counts(self, folder: RecordedFolder, written: int) -> int:
@@ -236,7 +245,7 @@ class Recorder:
             counts = list(self._shapes.items())
         if counts:
             folder.add_arrivals(t - origin for t in times)
-            folder.write_shapes(counts)
+            folder.write_shapes(counts, self._missed)
         return written + len(times)
 
 

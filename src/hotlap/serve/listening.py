@@ -63,7 +63,8 @@ class Listener:
                 sock.close()
                 if error.errno == errno.EADDRNOTAVAIL:  # "localhost" is ::1 too, where there is no IPv6
                     continue
-                raise UsageError(f"{_shown(host)}:{port} cannot be had: {_why(error)}") from error
+                hint = "; --http takes another port, 0 a free one" if error.errno == errno.EADDRINUSE else ""
+                raise UsageError(f"{_shown(host)}:{port} cannot be had: {_why(error)}{hint}") from error
             port = sock.getsockname()[1]
             self.near = self.near and _loopback(sock.getsockname()[0])
             mine.append(sock)

@@ -109,7 +109,12 @@ def load(
         raise
     running = sum(s.runner.threads - 1 + s.lanes for s in loaded)
     if running > cpus:
-        log.warning("%d threads compute when all lanes are busy, on %d CPUs: they take turns", running, cpus)
+        log.warning(
+            "%d threads compute when all lanes are busy, on %d CPUs, so they take turns: fewer --lanes, or "
+            "`threads` of a plan, make them as many as the CPUs",
+            running,
+            cpus,
+        )
     return loaded
 
 

@@ -69,7 +69,8 @@ class Scheduler(Generic[W]):
     def check(self, nbytes: int) -> None:
         """Raises Overloaded where a job of so many bytes would be refused now."""
         if self._count >= self._most_requests:
-            raise Overloaded(f"{self._count} requests wait already, and no more may: try again later")
+            wait = "1 request waits" if self._count == 1 else f"{self._count} requests wait"
+            raise Overloaded(f"{wait} already, and no more may: try again later")
         if self._count and self.nbytes + nbytes > self._most_bytes:
             raise Overloaded(
                 f"{self._count} requests of {self.nbytes:,} bytes wait already; {nbytes:,} more would exceed "

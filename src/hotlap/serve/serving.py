@@ -225,7 +225,12 @@ class Server:
         that is refused, or reset while it waits to be taken up, tells a client less."""
         end = loop.time() + self._drain
         self._front.turn.take_up()
-        _log.info("stopping: %d requests are still to be answered", self.engine.inside)
+        _log.log(
+            logging.WARNING if self.engine.inside else logging.INFO,
+            "stopping: requests still to be answered: %d; they have %g s",
+            self.engine.inside,
+            self._drain,
+        )
         self._front.closing = True
         await self.engine.drain(self._drain)
         left = await self._front.finish(max(0.5, end - loop.time()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hotlap import __version__
 from hotlap.bench import Comparison
+from hotlap.bench.stats import FEW
 from hotlap.machine import Machine
 from hotlap.plan import Evidence
 from hotlap.tune.candidates import Candidate
@@ -34,6 +35,12 @@ def say(
         why = (
             f"The best, {tried.label}, is {found} as {baseline} at p50, but slower at p95: "
             f"{tail.ratio:.2f} ({tail.low:.2f} to {tail.high:.2f})"
+        )
+    elif (processes := min(len(comparison.a.processes), len(comparison.b.processes))) < FEW:
+        sides = "1 process" if processes == 1 else f"{processes} processes"
+        why = (
+            f"Not enough data: with {sides} a side the best, {tried.label}, was {found} as {baseline}. "
+            "More --time brings more of them"
         )
     elif comparison.verdict == "slower":
         why = f"Nothing is faster than {baseline}: the nearest, {tried.label}, was {found}"

@@ -91,7 +91,13 @@ class Table:
             match = _match(pattern, segments)
             if match is not None:
                 return methods, match
-        raise Unknown(f"no such address: {_shown(path)}")
+        raise Unknown(f"no such address: {_shown(path)}{_hint(path)}")
+
+
+def _hint(path: bytes) -> str:
+    """For who looks for the models."""
+    looks = path.rstrip(b"/") in (b"", b"/v2/models", b"/models")
+    return "; GET /v2 describes the server, POST /v2/repository/index lists its models" if looks else ""
 
 
 def _match(pattern: tuple[bytes, ...], segments: list[bytes]) -> Match | None:

@@ -248,7 +248,8 @@ def test_a_port_that_is_taken_is_told_before_a_model_is_loaded(folder: Path) -> 
         port = other.getsockname()[1]
         assert failed(folder, "none.onnx", "--http", str(port)) == (
             2,
-            f"hotlap: 127.0.0.1:{port} cannot be had: another program has it; --http takes another port, 0 a free one",
+            f"hotlap: 127.0.0.1:{port} cannot be had: another program has it; "
+            "--http takes another port, 0 a free one",
         )
 
 

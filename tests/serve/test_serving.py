@@ -427,15 +427,16 @@ def test_an_answer_that_never_comes_holds_up_the_end_so_long_and_no_longer(uvloo
         assert not ending.is_alive()
 
 
-def test_clients_that_go_under_load_leave_nothing_behind(uvloop: bool) -> None:
-    with serving(model(slow, queue_requests=10_000), uvloop=uvloop) as server:
+def test_clients_that_go_under_load_are_counted_and_leave_nothing_behind(uvloop: bool) -> None:
+    one, sent = model(slow, queue_requests=10_000), 0
+    with serving(one, uvloop=uvloop) as server:
         load = Load(server, 3)
         rng = random.Random(0)
         request = post(infer(1.0))
         for _ in range(60):
-            client = Client(server).send(
-                request * rng.randint(1, 3) + request[: rng.randint(0, len(request))]
-            )
+            whole = rng.randint(1, 3)
+            sent += whole + 1  # and the beginning of one
+            client = Client(server).send(request * whole + request[: rng.randint(0, len(request))])
             time.sleep(rng.choice([0, 0, 0.001, 0.005]))
             if rng.random() < 0.5:
                 client.vanish()
@@ -449,6 +450,11 @@ def test_clients_that_go_under_load_leave_nothing_behind(uvloop: bool) -> None:
         server.stop()
         load.join()
     assert server._front.bodies == 0
+    # What was taken up is counted once, answered or dropped; what nobody had taken up yet is not.
+    counted = {outcome: s.count for outcome, s in one.statistics.requests.items() if s.count}
+    assert set(counted) == {"ok", "dropped"}
+    assert counted["ok"] >= load.answers.count(200)
+    assert sum(counted.values()) <= load.answers.count(200) + sent + 3  # each client's last
 
 
 def test_a_loop_without_end_takes_the_server_from_nobody(tmp_path: Path) -> None:

@@ -22,18 +22,27 @@ settings.register_profile(
 settings.load_profile("untimed")
 
 
-@pytest.fixture
-def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
-    """pytest's own, from the level that a program begins with: whatever ran before may have set another, for
-    the command line and the server set the levels of whole processes."""
-    ours = [logging.getLogger(n) for n in (*logging.root.manager.loggerDict, "hotlap") if _is_ours(n)]
-    before = {logger: logger.level for logger in (logging.root, *ours)}
-    for logger in ours:
+@pytest.fixture(autouse=True)
+def log_levels() -> Iterator[None]:
+    """The command line and the server set the levels of whole processes: each test finds, and leaves, those
+    that a program begins with."""
+    yield
+    for logger in _ours():
         logger.setLevel(logging.NOTSET)
     logging.root.setLevel(logging.WARNING)
-    yield caplog
-    for logger, level in before.items():
-        logger.setLevel(level)
+
+
+@pytest.fixture
+def caplog(log_levels: None, caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """pytest's own, from those levels: what sets up a whole module may have set others."""
+    for logger in _ours():
+        logger.setLevel(logging.NOTSET)
+    logging.root.setLevel(logging.WARNING)
+    return caplog
+
+
+def _ours() -> list[logging.Logger]:
+    return [logging.getLogger(n) for n in (*logging.root.manager.loggerDict, "hotlap") if _is_ours(n)]
 
 
 def _is_ours(name: str) -> bool:

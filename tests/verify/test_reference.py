@@ -69,7 +69,7 @@ def test_a_task_is_judged_by_its_metric_alone(mlp: Path, tmp_path: Path) -> None
         assert len(feeds) == len(outputs) == 64
         return float(np.mean([o["y"].mean() for o in outputs]))
 
-    with Reference(Target.default(mlp), inputs(), metric=mean) as reference:
+    with Reference(Target.default(mlp), inputs(), metric=mean, max_drop=1.0) as reference:
 
         def dropped(most: float) -> Verdict:
             reference.max_drop = most

@@ -55,7 +55,7 @@ def test_answers_and_refusals_of_all_kinds() -> None:
 
 def test_what_is_refused_before_it_is_whole_counts_too() -> None:
     one = model()
-    limits = {"body": 1000, "bodies": 1500, "body_time": 0.2, "least_rate": 1e9}
+    limits = {"body": 1000, "body_time": 0.2, "least_rate": 1e9}
     chunked = get(INFER, "Transfer-Encoding: chunked", method="POST")
     with serving(one, limits=limits) as server:
 
@@ -70,11 +70,18 @@ def test_what_is_refused_before_it_is_whole_counts_too() -> None:
         assert status(post(b"x", INFER, "Inference-Header-Content-Length: x")) == 400
         assert status(post(b"x", length=2)) == 408
         assert counts(one) == {"invalid": 6}
+
+
+def test_a_body_without_room_counts_and_so_does_one_whose_client_goes_in_the_middle() -> None:
+    one = model()
+    with serving(one, limits={"body": 1000, "bodies": 1500}) as server:
         with Client(server) as waits:
             waits.send(post(b"x" * 990, length=1000))
             until(lambda: server._front.bodies == 990)
-            assert status(post(b"x", length=900)) == 429
-        until(lambda: counts(one) == {"invalid": 6, "refused": 1})
+            with Client(server) as client:
+                assert client.ask(post(b"x", length=900)).status == 429
+            assert counts(one) == {"refused": 1}
+        until(lambda: counts(one) == {"refused": 1, "dropped": 1})
 
 
 def test_who_may_not_come_in_is_not_counted() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,8 +136,7 @@ def _in_turn(
     medians = (
         _us(float(np.median([lap[side] for laps in there for lap in laps]))) for side in (ours, theirs)
     )
-    limit, kept = ("", None) if bound is None else (str(bound), bound.keeps(ratio.value))
-    return Row(what, *medians, _told(ratio, 3), limit, kept)
+    return _judged(what, medians, ratio, bound, digits=3)
 
 
 def _compared(
@@ -151,12 +150,13 @@ def _compared(
         return Row(what)
     ratio = bootstrap_ratio(np.log(ours), np.log(theirs))
     medians = (shown(float(np.median(values))) for values in (ours, theirs))
+    return _judged(what, medians, ratio, bound, digits=2)
+
+
+def _judged(what: str, medians: Iterable[str], ratio: Ratio, bound: Bound | None, *, digits: int) -> Row:
+    told = f"{ratio.value:.{digits}f} ({ratio.low:.{digits}f} to {ratio.high:.{digits}f})"
     limit, kept = ("", None) if bound is None else (str(bound), bound.keeps(ratio.value))
-    return Row(what, *medians, _told(ratio, 2), limit, kept)
-
-
-def _told(ratio: Ratio, digits: int) -> str:
-    return f"{ratio.value:.{digits}f} ({ratio.low:.{digits}f} to {ratio.high:.{digits}f})"
+    return Row(what, *medians, told, limit, kept)
 
 
 def _alone(what: str, values: Sequence[float], bound: Bound) -> Row:

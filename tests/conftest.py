@@ -27,22 +27,21 @@ def log_levels() -> Iterator[None]:
     """The command line and the server set the levels of whole processes: each test finds, and leaves, those
     that a program begins with."""
     yield
-    for logger in _ours():
-        logger.setLevel(logging.NOTSET)
-    logging.root.setLevel(logging.WARNING)
+    _reset()
 
 
 @pytest.fixture
 def caplog(log_levels: None, caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     """pytest's own, from those levels: what sets up a whole module may have set others."""
-    for logger in _ours():
-        logger.setLevel(logging.NOTSET)
-    logging.root.setLevel(logging.WARNING)
+    _reset()
     return caplog
 
 
-def _ours() -> list[logging.Logger]:
-    return [logging.getLogger(n) for n in (*logging.root.manager.loggerDict, "hotlap") if _is_ours(n)]
+def _reset() -> None:
+    for name in (*logging.root.manager.loggerDict, "hotlap"):
+        if _is_ours(name):
+            logging.getLogger(name).setLevel(logging.NOTSET)
+    logging.root.setLevel(logging.WARNING)
 
 
 def _is_ours(name: str) -> bool:

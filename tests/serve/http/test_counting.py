@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from hotlap.serve.http.arrival import CHUNKS, FILLING
-from hotlap.serve.served import Served
 from tests.serve.http.wired import (
     INFER,
     Client,
     Feed,
     Gated,
+    counts,
     doubled,
     get,
     infer,
@@ -24,10 +24,6 @@ from tests.serve.http.wired import (
     serving,
     until,
 )
-
-
-def counts(served: Served) -> dict[str, int]:
-    return {outcome: s.count for outcome, s in served.statistics.requests.items() if s.count}
 
 
 def fails_on_two(feed: Feed) -> Feed:

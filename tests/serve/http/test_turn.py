@@ -22,10 +22,10 @@ from hotlap.serve.inline import TOGETHER
 from hotlap.serve.job import Job
 from hotlap.serve.loading import load
 from hotlap.serve.pays import Curve, Pays
-from hotlap.serve.served import Served
+from hotlap.serve.serving import Server
 from hotlap.tensors import TensorSpec
 from hotlap.verify.levels import NOISE_FACTOR
-from tests.serve.http.turning import ROWS, clients, halted, short, together
+from tests.serve.http.turning import ROWS, at_once, clients, halted, short, together
 from tests.serve.http.wired import (
     Answer,
     Client,
@@ -33,6 +33,7 @@ from tests.serve.http.wired import (
     Gated,
     Serving,
     X,
+    counts,
     doubled,
     get,
     infer,
@@ -44,16 +45,10 @@ from tests.serve.http.wired import (
 )
 
 
-def counts(served: Served) -> dict[str, int]:
-    return {outcome: s.count for outcome, s in served.statistics.requests.items() if s.count}
-
-
 def test_requests_that_come_together_share_a_call(start: Serving) -> None:
     one = short()
     with together(start, one) as server, clients(server, 8) as asking:
-        with halted(server):
-            for n, client in enumerate(asking):
-                client.send(post(infer(float(n))))
+        at_once(server, asking)
         for n, client in enumerate(asking):
             ok(client.answer(), float(n))
         assert [len(feed["x"]) for feed in one.runner.calls] == [8]  # type: ignore[attr-defined]
@@ -75,9 +70,7 @@ def test_a_request_that_comes_alone_is_run_alone(start: Serving) -> None:
 def test_requests_that_can_share_no_call_are_taken_up_together_all_the_same(start: Serving) -> None:
     one = short(facts=Facts())
     with together(start, one) as server, clients(server, 4) as asking:
-        with halted(server):
-            for n, client in enumerate(asking):
-                client.send(post(infer(float(n))))
+        at_once(server, asking)
         answers = [client.answer() for client in asking]
         for n, answer in enumerate(answers):
             ok(answer, float(n))
@@ -91,9 +84,7 @@ def test_calls_have_rows_by_powers_of_two(start: Serving) -> None:
     """As they were measured; so a session sees few shapes."""
     one = short()
     with together(start, one) as server, clients(server, 13) as asking:
-        with halted(server):
-            for n, client in enumerate(asking):
-                client.send(post(infer(float(n))))
+        at_once(server, asking)
         for n, client in enumerate(asking):
             ok(client.answer(), float(n))
         assert [len(feed["x"]) for feed in one.runner.calls] == [8, 4, 1]  # type: ignore[attr-defined]
@@ -102,9 +93,7 @@ def test_calls_have_rows_by_powers_of_two(start: Serving) -> None:
 def test_more_than_are_taken_up_together_are_all_answered(start: Serving) -> None:
     one = short()
     with together(start, one) as server, clients(server, 2 * TOGETHER + 5) as asking:
-        with halted(server):
-            for n, client in enumerate(asking):
-                client.send(post(infer(float(n))))
+        at_once(server, asking)
         for n, client in enumerate(asking):
             ok(client.answer(), float(n))
         lengths = [len(feed["x"]) for feed in one.runner.calls]  # type: ignore[attr-defined]
@@ -136,9 +125,7 @@ def test_a_row_that_the_model_fails_on_fails_alone(start: Serving) -> None:
 
     one = short(fails_on_two)
     with together(start, one) as server, clients(server, 4) as asking:
-        with halted(server):
-            for n, client in enumerate(asking):
-                client.send(post(infer(float(n))))
+        at_once(server, asking)
         for n in (0, 1, 3):
             ok(asking[n].answer(), float(n))
         assert asking[2].answer().status == 400
@@ -216,9 +203,7 @@ def test_a_client_that_goes_before_its_turn_is_counted_and_in_nobodys_way(
 
     with together(start, one) as server, clients(server, 3) as asking:
         monkeypatch.setattr(Turn, "take_up", late)
-        with halted(server):
-            for n, client in enumerate(asking):
-                client.send(post(infer(float(n))))
+        at_once(server, asking)
         assert [_gone(client) for client in asking].count(True) == 1
         until(lambda: counts(one) == {"ok": 2, "dropped": 1})
 
@@ -484,16 +469,8 @@ def test_what_clients_send_ahead_keeps_nobody_from_the_loop(
 def test_of_an_answer_what_was_spent_on_others_is_waiting_not_reading(start: Serving) -> None:
     one = short()
     with together(start, one) as server, clients(server, 8) as asking:
-        begin = server._front.inference.begin
-
-        def slowly(*args: Any) -> Job:
-            time.sleep(0.002)
-            return begin(*args)
-
-        server._front.inference.begin = slowly  # type: ignore[method-assign]
-        with halted(server):
-            for n, client in enumerate(asking):
-                client.send(post(infer(float(n))))
+        slowed(server, "begin", 0.002)
+        at_once(server, asking)
         parts = [_parts(client.answer()) for client in asking]
         # Each took 2 ms to read; the first waited for the seven others.
         assert all(2 <= part["parse"] < 8 for part in parts), parts
@@ -508,18 +485,24 @@ def test_of_an_answer_what_was_spent_on_others_is_waiting_not_reading(start: Ser
 def test_unpacking_is_reading(start: Serving) -> None:
     one = short()
     with together(start, one) as server, clients(server, 2) as asking:
-        unpacked = server._front.inference.unpacked
-
-        def slowly(*args: Any) -> bytes:
-            time.sleep(0.005)
-            return unpacked(*args)
-
-        server._front.inference.unpacked = slowly  # type: ignore[method-assign]
+        slowed(server, "unpacked", 0.005)
         with halted(server):
             for n, client in enumerate(asking):
                 body = gzip.compress(infer(float(n)))
                 client.send(post(body, "/v2/models/m/infer", "Content-Encoding: gzip"))
         assert all(_parts(client.answer())["parse"] >= 5 for client in asking)
+
+
+def slowed(server: Server, step: str, seconds: float) -> None:
+    """That step of the server's `Inference` takes so much longer."""
+    inference = server._front.inference
+    plain = getattr(inference, step)
+
+    def slowly(*args: Any) -> Any:
+        time.sleep(seconds)
+        return plain(*args)
+
+    setattr(inference, step, slowly)
 
 
 def _parts(answer: Answer) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
@@ -15,7 +15,7 @@ from hotlap.serve.inline import TOGETHER
 from hotlap.serve.pays import Curve, Pays
 from hotlap.serve.served import Served
 from hotlap.serve.serving import Server
-from tests.serve.http.wired import Client, Serving, doubled, model, until
+from tests.serve.http.wired import Client, Serving, doubled, infer, model, post, until
 
 ROWS = Facts(rows="independent", axes={"x": 0, "y": 0})
 
@@ -64,6 +64,13 @@ def halted(server: Server, first: Callable[[], object] = lambda: None) -> Iterat
         yield
     finally:
         go.set()
+
+
+def at_once(server: Server, asking: Sequence[Client]) -> None:
+    """Each client asks for its own number, and the loop reads all of them in one turn."""
+    with halted(server):
+        for n, client in enumerate(asking):
+            client.send(post(infer(float(n))))
 
 
 @contextmanager

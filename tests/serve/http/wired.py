@@ -198,6 +198,11 @@ def binary(x: Any, outputs: Sequence[str] = ("y",)) -> tuple[bytes, str]:
     return head + x.tobytes(), f"Inference-Header-Content-Length: {len(head)}"
 
 
+def counts(served: Served) -> dict[str, int]:
+    """How a model's requests ended: outcome to their number, where there are any."""
+    return {outcome: s.count for outcome, s in served.statistics.requests.items() if s.count}
+
+
 def ok(answer: Answer, *values: float) -> None:
     assert answer.status == 200, answer.body
     np.testing.assert_array_equal(answer.y, rows(*values) * 2)
